@@ -115,7 +115,7 @@
        A compiler without TLS and atomics (tcc) records from the first thread only: zones of
        others are dropped (dropped_busy). Make all other calls from that thread, too.
        Seccomp filters must allow gettid (a thread's first zone of a session), getpid (PROF_BEGIN
-       at a new place, session calls), sched_yield (threads that wait), and write for streams.
+       of a new site, session calls), sched_yield (threads that wait), and write for streams.
        desc.memory must stay valid until every thread that recorded has exited or has called
        prof_thread_end(). What destructors and signal handlers of a thread mark after prof.h's
        destructor has run is dropped: dropped_busy.
@@ -164,7 +164,7 @@
 #  include "prof.h needs C99 or C++11"      /* a file that is not there: the compiler stops here */
 #endif
 #if defined(PROF_CORE) || defined(PROF_CORE_H)
-#  error "PROF_CORE is a file of its own: include examples/baremetal/core.h in the place of prof.h"
+#  error "PROF_CORE is a file of its own: include examples/baremetal/core.h, not prof.h"
 #endif
 #ifdef PROF_STRING
 #  error "PROF_STRING is gone: link the C library, or compile examples/baremetal/string.c with it"
@@ -676,13 +676,13 @@ typedef struct prof_event {
     uint32_t parent;                     /* cpu_parent; PROF_NONE: top level */
     uint32_t first_child, next_sibling;  /* cpu_children, in the order they began */
     uint32_t thread;                     /* index into prof_threads() */
-    uint32_t site;                       /* number of its name and place; 0: none */
+    uint32_t site;                       /* number of its site; 0: none */
     uint8_t depth;                       /* events around it; 255: that many or more */
     uint8_t device_type;                 /* prof_device_type */
     uint16_t flags;                      /* PROF_EVENT_... */
 } prof_event;
 
-/* An event's place, and its amounts, with and without those of its children; 0: it has none. */
+/* An event's site, and its amounts, with and without those of its children; 0: it has none. */
 typedef struct prof_event_totals {
     const prof_site *site;
     int64_t cpu_time_total_ns, self_cpu_time_total_ns;
@@ -725,7 +725,7 @@ typedef struct prof_average {
     bool is_recursive;                   /* some calls lie in others of the row. Targets: false */
     int64_t on_cpu_ns;                   /* ... of cpu_time_total: prof_task_in. 0: no tasks */
 #if !PROF__BARE
-    const prof_site *site;               /* group_by_site: file and line; NULL: it has no place */
+    const prof_site *site;               /* group_by_site: file and line; NULL: it has none */
 #endif
 } prof_average;
 
@@ -757,7 +757,7 @@ typedef struct prof_averages_desc {
     bool percentiles;                    /* in tables with min and max; exact, but estimated (~p50)
                                             where zones are in sums */
     bool group_by_site;                  /* by file and line, where one name has several: column
-                                            "Source". Names made at run time have no place, of
+                                            "Source". Names made at run time have no site, of
                                             instrumented functions only static ones have their file
                                             (Linux). Freestanding: ignored */
 } prof_averages_desc;
@@ -815,7 +815,7 @@ typedef enum prof_chrome_format {
 
 /* Which events tell where they are marked; none in freestanding builds and the legacy array. */
 typedef enum prof_chrome_source {
-    PROF_CHROME_SOURCE_AUTO = 0,         /* the head lists names that have one place; events of
+    PROF_CHROME_SOURCE_AUTO = 0,         /* the head lists names that have one site; events of
                                             others say theirs: "args":{"source":"file:line"} */
     PROF_CHROME_SOURCE_NONE,             /* no file names at all */
     PROF_CHROME_SOURCE_ALL               /* all events say theirs */
@@ -853,7 +853,7 @@ PROF_API const prof_thread_info *prof_threads(const prof_trace *trace, size_t *c
    unknown, missing or not allowed; prof_strerror tells why. */
 PROF_API const char *prof_hw_counter_name(const prof_trace *trace, uint32_t i);
 
-/* An event's place; its times and memory, with and without its children. */
+/* An event's site; its times and memory, with and without its children. */
 PROF_API prof_event_totals prof_event_total(const prof_trace *trace, const prof_event *event);
 
 /* One row per name, and per what desc (NULL: nothing) adds to it, in first-seen order; fills at
@@ -867,7 +867,7 @@ PROF_API prof_average prof_total_average(const prof_trace *trace);
 /* PROF_MODE_AGGREGATE: the sums so far, a row for each name, in the order in which names came;
    while threads go on recording, or after prof_stop. Fills at most max rows and returns how many
    there are; 0 in other modes. Zones that are open do not count yet. p50, p90 and p99 come from a
-   histogram whose buckets double: at most a factor of 2 off. For prof_write_rows; by place:
+   histogram whose buckets double: at most a factor of 2 off. For prof_write_rows; by site:
    prof_key_averages. Any thread; not in a signal handler: it may read the program's file. */
 PROF_API size_t prof_snapshot(prof_average *rows, size_t max);
 
@@ -880,7 +880,7 @@ PROF_API prof_result prof_print_table(const prof_trace *trace, const prof_table_
 
 /* The same of the caller's rows (row.first: their first-seen order), which are sorted in place.
    view NULL: CPU times only. Of desc.averages only group_by_site counts: CSV and JSON then have the
-   column even where no row has a place. */
+   column even where no row has a site. */
 PROF_API prof_result prof_write_rows(prof_average *rows, size_t count, const prof_view *view,
                                      const prof_table_desc *desc, prof_sink out);
 
@@ -904,9 +904,9 @@ PROF_API prof_result prof_write_stacks(const prof_trace *trace, prof_metric metr
        "session_ns": the session's length,
        "sums": [{"name", "count", "total", "self", "min", "max", "p50", "p90", "p99"}, ...]: a row
        per name, of these zones alone; prof_average_add joins it with the row of the events;
-       "sums_by_site", where a name has several places: the same, a row per place, with "source".
-   "sites" in it is [{"name", "source": "file:line"}, ...]: the program's names that have one place
-   alone, so that their events need not tell it. A streamed array tells no places.
+       "sums_by_site", where a name has several sites: the same, a row per site, with "source".
+   "sites" in it is [{"name", "source": "file:line"}, ...]: the program's names that have one site
+   alone, so that their events need not tell it. A streamed array tells no sites.
    In the timeline an instant "timeline ends" tells where a thread's timeline ends. A zone that was
    open then ends there, with "finished": false and "partial": true; its call is in the sums. */
 PROF_API prof_result prof_write_chrome(const prof_trace *trace, const prof_chrome_desc *desc,
@@ -1045,7 +1045,10 @@ typedef enum prof_memory_kind {          /* as PyTorch's memory timeline tells t
 typedef struct prof_async { uint64_t id, start; uint32_t generation, site, thread; } prof_async;
 
 /* How many zones a thread has open: see prof_mark. A value, to be kept as it is. */
-typedef struct prof_place { uint64_t thread; uint32_t generation, zones, dropped; } prof_place;
+typedef struct prof_open_zones {
+    uint64_t thread;
+    uint32_t generation, zones, dropped;
+} prof_open_zones;
 
 /* What prof_flops takes beside the shapes of the inputs. Zeroed: the defaults. */
 typedef struct prof_flops_desc {
@@ -1125,8 +1128,8 @@ PROF_API void prof_module_pop(void);
    began deeper than it is now, or at the same place (x86-64 and aarch64): instrumented functions,
    with all zones in them, when it begins another; those of PROF_SCOPE and its kin once it has three
    quarters of max_depth open. */
-PROF_API prof_place prof_mark(void);
-PROF_API void prof_unwind(prof_place mark);
+PROF_API prof_open_zones prof_mark(void);
+PROF_API void prof_unwind(prof_open_zones mark);
 
 /* Fibers and coroutines: the calling thread goes on in another context, which has its own open
    zones and its own row in the trace. Returns the context that it leaves; pass it to the call that
@@ -1318,7 +1321,7 @@ typedef struct prof_session {
                                             prof_toggle has turned off. 0: no session */
     int64_t start_ns;                    /* what prof_os_now() was when prof_now() was 0; 0: no
                                             window is open, or the clock is desc.platform.now */
-    const prof_site *zone;               /* name and place of the calling thread's innermost zone;
+    const prof_site *zone;               /* site of the calling thread's innermost zone;
                                             NULL: none is open. Until prof_stop */
     prof_desc desc;                      /* as given to prof_start, defaults still 0; what
                                             with_flops turns on is on. Without a session: the last
@@ -1623,7 +1626,7 @@ typedef struct prof__frame prof__frame;
 PROF__SEEN(volatile unsigned char, prof__on);
 PROF__SEEN(uint32_t, prof__categories_off);
 PROF_API prof__frame *prof__begin(prof__mark *mark) PROF__LABEL("prof__begin") PROF__QUIET;
-PROF_API prof__frame *prof__begin_in_elf(const char *place) PROF__QUIET;
+PROF_API prof__frame *prof__begin_in_elf(const char *site) PROF__QUIET;
 PROF_API void prof__begin_dropped(void) PROF__QUIET;
 PROF_API prof__frame *prof__begin_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1, 2);
 PROF_API void prof__end(prof__frame *token) PROF__QUIET;
@@ -1641,8 +1644,8 @@ PROF__INLINE prof__frame *prof__begin_inline(prof__mark *mark, bool token) {
 
 #  ifdef PROF_NAMES_IN_ELF
 /* Here the call tests whether recording is on, so that these zones are small. */
-PROF__INLINE prof__frame *prof__begin_in_elf_inline(const char *place, bool token) {
-    prof__frame *opened = prof__begin_in_elf(place);
+PROF__INLINE prof__frame *prof__begin_in_elf_inline(const char *site, bool token) {
+    prof__frame *opened = prof__begin_in_elf(site);
     if (!token && !opened && prof__on) prof__begin_dropped();
     return opened;
 }
@@ -2017,7 +2020,7 @@ PROF__INLINE void prof__scope_end(const prof__held *held) { prof__end_inline(hel
 
 /* ---- @API-MACROS: what marks are made of ----
 
-   Each mark has a static variable at its place, so that its name is looked up once. Scopes end
+   Each mark has a static variable at its site, so that its name is looked up once. Scopes end
    where their block does: by a destructor, gcc's cleanup, or a for loop. */
 
 #define PROF__JOIN2(a, b) a##b
@@ -2057,17 +2060,17 @@ extern "C" {
     static prof__mark PROF__JOIN(prof__mark_, id) = { 0, &PROF__JOIN(prof__site_, id) }
 #define PROF__MARK_REF(id) &PROF__JOIN(prof__mark_, id)
 
-/* A zone's place: a mark, or its texts (name, file and line) in a section of the ELF file. */
+/* A zone's site: a mark, or its texts (name, file and line) in a section of the ELF file. */
 #if PROF__ZONES_IN_ELF
-#  define PROF__PLACE(id, name) \
+#  define PROF__SITE(id, name) \
     PROF__NAMED(name) \
-    static const char PROF__JOIN(prof__place_, id)[] __attribute__((section("prof_sites"))) = \
+    static const char PROF__JOIN(prof__in_elf_, id)[] __attribute__((section("prof_sites"))) = \
         name "\0" __FILE__ "\0" PROF__TEXT(__LINE__)
-#  define PROF__PLACE_REF(id) PROF__JOIN(prof__place_, id)
-#  define PROF__OPEN(id, token) prof__begin_in_elf_inline(PROF__PLACE_REF(id), token)
+#  define PROF__SITE_REF(id) PROF__JOIN(prof__in_elf_, id)
+#  define PROF__OPEN(id, token) prof__begin_in_elf_inline(PROF__SITE_REF(id), token)
 #else
-#  define PROF__PLACE(id, name) PROF__MARK(id, name)
-#  define PROF__PLACE_REF(id) PROF__MARK_REF(id)
+#  define PROF__SITE(id, name) PROF__MARK(id, name)
+#  define PROF__SITE_REF(id) PROF__MARK_REF(id)
 #  define PROF__OPEN(id, token) prof__begin_inline(PROF__MARK_REF(id), token)
 #endif
 #if defined(PROF_DISABLE)                /* declarations and statements as when enabled */
@@ -2091,7 +2094,7 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
     do { PROF__NAMED(name) (void)(name); (void)sizeof((value) + 0); } while (0)
 #else
 #  define PROF__BEGIN(name) \
-    do { PROF__PLACE(begin, name); (void)PROF__OPEN(begin, false); } while (0)
+    do { PROF__SITE(begin, name); (void)PROF__OPEN(begin, false); } while (0)
 #  define PROF__END() prof__end_top_inline()
 #  define PROF__INSTANT(name) \
     do { PROF__MARK(moment, name); prof__instant_inline(PROF__MARK_REF(moment)); } while (0)
@@ -2101,7 +2104,7 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
         prof__counter_inline(PROF__MARK_REF(moment), value); \
     } while (0)
 #  define PROF__SCOPE_IN(id, name, on) \
-    PROF__PLACE(id, name); \
+    PROF__SITE(id, name); \
     PROF__SCOPE_OF(id, (on) ? PROF__OPEN(id, true) : PROF__NULL)
 #  define PROF__SCOPE_F(id, ...) PROF__SCOPE_OF(id, PROF__BEGIN_F(__VA_ARGS__))
 #  define PROF__FUNCTION_IN(id, on)      /* a mark: __func__ is no literal */ \
@@ -2109,7 +2112,7 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
     PROF__SCOPE_OF(id, (on) ? prof__begin_inline(PROF__MARK_REF(id), true) : PROF__NULL)
 #  if defined(__GNUC__) || defined(__clang__) || defined(__TINYC__)
 #    define PROF__OPENED(id, name, on) \
-    __extension__({ PROF__PLACE(id, name); (on) ? PROF__OPEN(id, true) : PROF__NULL; })
+    __extension__({ PROF__SITE(id, name); (on) ? PROF__OPEN(id, true) : PROF__NULL; })
 #  elif defined(__cplusplus)
 #    define PROF__OPENED(id, name, on) \
     ((on) ? prof__begin_inline([] { PROF__MARK(id, name); return PROF__MARK_REF(id); }(), true) \
@@ -2141,7 +2144,7 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #      define PROF__BLOCK_IN(id, name, on) PROF__BLOCK_OF(id, PROF__OPENED(id, name, on))
 #    else                                /* two statements: not inside an if without braces */
 #      define PROF__BLOCK_IN(id, name, on) \
-    PROF__PLACE(id, name); \
+    PROF__SITE(id, name); \
     PROF__BLOCK_OF(id, ((on) ? PROF__OPEN(id, true) : NULL))
 #    endif
 #  endif
@@ -2168,6 +2171,7 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #define prof_trace_stats PROF__GONE("prof_trace_stats is gone: prof_get_stats(trace)")
 #define prof_make_events PROF__GONE("prof_make_events is gone: prof_events takes memory")
 #define prof_event_site PROF__GONE("prof_event_site is gone: prof_event_total(trace, event).site")
+#define prof_place PROF__GONE("prof_place is gone: prof_open_zones")
 #define prof_schedule_check PROF__GONE("prof_schedule_check is gone: prof_start checks it")
 #define prof_prepare PROF__GONE("prof_prepare is gone: desc.schedule.warmup 1, then prof_step")
 #define prof_step_number PROF__GONE("prof_step_number is gone: step of prof_session_info")
@@ -2569,7 +2573,7 @@ PROF__FN const char *prof__exception(uint32_t n) {
 }
 #endif
 
-/* The context's place in a table of PROF_MAX_CONTEXTS + 1; all contexts beyond share the last. */
+/* The context's index in a table of PROF_MAX_CONTEXTS + 1; all contexts beyond share the last. */
 #if PROF__BY_IPSR && PROF__CORTEX_M == 2 && PROF_MAX_CONTEXTS == 127
 PROF__INLINE uint32_t prof__context_index(void) {
     uint32_t n;
@@ -3038,16 +3042,16 @@ static union { char bytes[PROF_ARENA_SIZE]; uint64_t align; void *pointer; } pro
 #define PROF__ALIGN (PROF__BARE ? 8u : 16u)
 PROF__FN size_t prof__align(size_t n) { return (n + PROF__ALIGN - 1) & ~(size_t)(PROF__ALIGN - 1); }
 
-/* Looks a key up in an index with open addressing: the place that holds the key's number + 1, or
-   the free place where it would go. same() tells whether a number is that of the key, `context`. */
+/* Looks a key up in an index with open addressing: the slot that holds the key's number + 1, or
+   the free slot where it would go. same() tells whether a number is that of the key, `context`. */
 typedef bool (*prof__same)(const void *context, uint32_t number);
 
-PROF__FN uint32_t *prof__place_of(uint32_t *index, uint32_t places, uint64_t hash, prof__same same,
+PROF__FN uint32_t *prof__slot_find(uint32_t *index, uint32_t slots, uint64_t hash, prof__same same,
                                const void *context) {
     uint32_t i;
     hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u;
-    i = (uint32_t)((hash >> 32) % places);
-    while (index[i] && !same(context, index[i] - 1)) i = i + 1 == places ? 0 : i + 1;
+    i = (uint32_t)((hash >> 32) % slots);
+    while (index[i] && !same(context, index[i] - 1)) i = i + 1 == slots ? 0 : i + 1;
     return index + i;
 }
 
@@ -3130,21 +3134,21 @@ PROF__FN size_t prof__arena_spare(void) {
     return room - PROF__MIN(room, prof__arena.seats);
 }
 
-/* prof__place_of for ids: id_of(of, number) tells a number's id. Ids are often counted up, so the
+/* prof__slot_find for ids: id_of(of, number) tells a number's id. Ids are often counted up, so the
    hash lets eight of them in a row share two lines of the cache. */
 typedef struct prof__ids {
-    uint32_t *index, places;
+    uint32_t *index, slots;
     int64_t (*id_of)(const void *of, uint32_t number);
     const void *of;
 } prof__ids;
 
-PROF__FN uint32_t *prof__id_place(const prof__ids *ids, int64_t id) {
+PROF__FN uint32_t *prof__id_slot(const prof__ids *ids, int64_t id) {
     uint64_t hash = (uint64_t)id >> 3;
     uint32_t i;
     hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u;
-    i = (uint32_t)(((hash >> 32) + ((uint64_t)id & 7)) % ids->places);
+    i = (uint32_t)(((hash >> 32) + ((uint64_t)id & 7)) % ids->slots);
     while (ids->index[i] && (ids->id_of)(ids->of, ids->index[i] - 1) != id)
-        i = i + 1 == ids->places ? 0 : i + 1;
+        i = i + 1 == ids->slots ? 0 : i + 1;
     return ids->index + i;
 }
 
@@ -3570,8 +3574,8 @@ PROF__FN int prof__flops_power(int64_t n) {
 
 /* ---- @SITES: names, merged by (name, file, line); they outlive sessions and libraries ----
 
-   A site is the name of a zone, and the place where it is marked. Sites have numbers: from 1 up
-   those of marks, from PROF__PUSHED up the names of this session; 0 is none. For freestanding
+   A site is the name of a zone, and the file and line where it is marked. Sites have numbers: from
+   1 up those of marks, from PROF__PUSHED up the names of this session; 0 is none. For freestanding
    builds see PROF__FIRST_SITE. In marks and records a number is shifted by 8, above the depth.
    - A site never changes or moves, so that a reader with its number needs no lock. Only the name of
      a function is filled in later: see @FUNCTIONS.
@@ -3609,7 +3613,7 @@ PROF__INLINE bool prof__in_elf(uint32_t number) {
 #    define PROF__NAMES_OUT(number) false
 #  endif
 
-/* Marks fill the list from the left, the names of this session from the right. A number is a place
+/* Marks fill the list from the left, the names of this session from the right. A number is an index
    in the list plus 2. A mark's id holds its number less 1, shifted; 0: it has none yet. */
 #define PROF__FIRST_SITE 2u
 #define PROF__MARK_NUMBER(i) ((i) + PROF__FIRST_SITE)
@@ -3622,7 +3626,7 @@ static struct prof__sites {
     const prof_site *list[PROF_MAX_SITES];
 } prof__sites;                           /* under the lock */
 
-#define PROF__SITE_ID(place) (((uint32_t)(place) + PROF__FIRST_SITE - 1) << 8)   /* a mark's id */
+#define PROF__SITE_ID(index) (((uint32_t)(index) + PROF__FIRST_SITE - 1) << 8)   /* a mark's id */
 
 PROF__FN bool prof__sites_full(void) {
     return prof__sites.count + prof__sites.names.count == PROF_MAX_SITES;
@@ -3717,12 +3721,12 @@ PROF__EAGER uint32_t prof__site_dense(uint32_t number) {
 #  define prof__sites_of(s) (prof__sites.count + 1 + prof__sites.names.count)
 
 #  define prof__same_site(a, b) true
-#  define prof__hash_site(h, place) (h)
+#  define prof__hash_site(h, site) (h)
 #  define prof__group_site(by, e) NULL
 #else
 typedef struct prof__name {              /* its text follows it */
     prof_site site;
-    uint32_t hash, number;               /* number: its place in the list, from 1 up */
+    uint32_t hash, number;               /* number: its index in the list, from 1 up */
 } prof__name;
 
 #define PROF__MARK_NUMBER(i) ((i) + 1)
@@ -3730,7 +3734,7 @@ typedef struct prof__name {              /* its text follows it */
 #define PROF__OWN_SITES 3                /* the library's own: see prof__sums_prepare */
 typedef struct prof__names {             /* of the session: in the arena from the first one on */
     prof__name **list;
-    uint32_t *index;                     /* 2 * capacity + 1 places of numbers from 1 up; 0: free */
+    uint32_t *index;                     /* 2 * capacity + 1 slots of numbers from 1 up; 0: free */
     uint32_t count, capacity;
 } prof__names;
 
@@ -3766,7 +3770,7 @@ PROF__FN const char *prof__site_copy(const char *s, const char *last) {
     return p;
 }
 
-/* Why there is no site, in place of its shifted number: a table or the arena is full; or the lock
+/* Why there is no site, instead of its shifted number: a table or the arena is full; or the lock
    was held too long. */
 enum { PROF__NO_ROOM, PROF__NO_LOCK, PROF__NO_COPY };
 
@@ -3877,15 +3881,15 @@ PROF__FN const char *prof__site_name(const prof_site *site, char *text, size_t s
    library's, for which room was kept. Under the lock. */
 PROF__FN uint32_t prof__site_add(const prof_site *site, bool own) {
     static char qualified[512];          /* not on the stack, of which a zone has little */
-    const uint32_t places = (PROF_MAX_SITES + PROF__OWN_SITES) * 2 + 1;
+    const uint32_t slots = (PROF_MAX_SITES + PROF__OWN_SITES) * 2 + 1;
     const prof_site *last = prof__sites.count ? &prof__sites.list[prof__sites.count] : NULL;
     const char *name = prof__site_name(site, qualified, sizeof qualified);
     const char *file = site->file ? site->file : "",
                *function = name == qualified ? site->name : site->function ? site->function : "";
     prof_site *to = prof__sites.list + prof__sites.count + 1;
     size_t length;
-    uint32_t i = (prof__hash(name, &length) ^ site->line * 2654435761u) % places;
-    for (; prof__sites.index[i]; i = (i + 1) % places) {
+    uint32_t i = (prof__hash(name, &length) ^ site->line * 2654435761u) % slots;
+    for (; prof__sites.index[i]; i = (i + 1) % slots) {
         const prof_site *s = prof__sites.list + prof__sites.index[i];
         if (s->line == site->line && prof__same_text(s->name, name, length) &&
             strcmp(s->file, file) == 0)
@@ -3906,29 +3910,29 @@ PROF__FN uint32_t prof__site_add(const prof_site *site, bool own) {
     return prof__sites.count;
 }
 
-/* The place of a name in the index, which holds its number, or 0 if it is new. Needs no lock: the
-   place is filled last, and prof_stop waits for threads that search. A thread that was stalled here
+/* The slot of a name in the index, which holds its number, or 0 if it is new. Needs no lock: the
+   slot is filled last, and prof_stop waits for threads that search. A thread that was stalled here
    for longer may read another session's bytes: it stays inside the arena and finds nothing. */
-PROF__FN uint32_t *prof__name_place(const char *name, size_t length, uint32_t hash) {
+PROF__FN uint32_t *prof__name_slot(const char *name, size_t length, uint32_t hash) {
     prof__names *names = &prof__sites.names;
     uint32_t *index = PROF__ACQUIRE(names->index), capacity = PROF__LOAD(names->capacity);
     prof__name **list = PROF__LOAD(names->list);
     uintptr_t base = (uintptr_t)PROF__LOAD(prof__arena.base),
               end = (uintptr_t)PROF__LOAD(prof__arena.end);
-    uint32_t places = capacity * 2 + 1, i = hash % places, number;
+    uint32_t slots = capacity * 2 + 1, i = hash % slots, number;
     while ((number = PROF__ACQUIRE(index[i])) != 0 && number <= capacity) {
         const prof__name *n = PROF__LOAD(list[number - 1]);
         uintptr_t at = (uintptr_t)n;
         if (at < base || at + sizeof *n + length >= end) break;
         if (n->hash == hash && prof__same_text((const char *)(n + 1), name, length)) break;
-        i = i + 1 == places ? 0 : i + 1;
+        i = i + 1 == slots ? 0 : i + 1;
     }
     return index + i;
 }
 
 PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash) {
     prof__names *names = &prof__sites.names;
-    uint32_t *place;
+    uint32_t *slot;
     prof__name *n;
     char *text;
     if (!names->index) {
@@ -3940,8 +3944,8 @@ PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash)
         PROF__STORE(names->list, (prof__name **)(void *)p);
         PROF__RELEASE(names->index, (uint32_t *)(void *)(p + list));
     }
-    place = prof__name_place(name, length, hash);
-    if (*place) return *place;
+    slot = prof__name_slot(name, length, hash);
+    if (*slot) return *slot;
     if (names->count == names->capacity) return prof__others_make();
     n = prof__arena_spare() < prof__align(sizeof *n + length + 1) + prof__site_share() ? NULL
       : (prof__name *)prof__take_kept(sizeof *n + length + 1, prof__site_share());
@@ -3956,7 +3960,7 @@ PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash)
     n->number = names->count + 1;
     PROF__STORE(names->list[names->count], n);
     PROF__RELEASE(names->count, n->number);
-    PROF__RELEASE(*place, names->count);   /* last: a reader who finds it may use it */
+    PROF__RELEASE(*slot, names->count);   /* last: a reader who finds it may use it */
     return names->count;
 }
 
@@ -3974,7 +3978,7 @@ PROF__FN const prof_site *prof__site(uint32_t number) {
 /* Numbers are in order already: those of marks come first. */
 #define prof__site_order(number) (number)
 
-/* The site, if it has a place in the source. */
+/* The site, if it is in the source: of a file and line. */
 PROF__FN const prof_site *prof__site_placed(uint32_t number) {
     const prof_site *site = number ? prof__site(number) : NULL;
     return site && *site->file ? site : NULL;
@@ -3990,28 +3994,28 @@ PROF__FN const char *prof__site_source(const prof_site *site, char *source) {
     return source;
 }
 
-/* Are these the same place in the source? NULL: no place. */
+/* Are these the same file and line? NULL: none. */
 PROF__FN bool prof__same_site(const prof_site *a, const prof_site *b) {
     if (a == b || !a || !b) return a == b;
     return a->line == b->line && strcmp(a->file, b->file) == 0;
 }
 
-PROF__FN uint32_t prof__hash_site(uint32_t h, const prof_site *place) {
+PROF__FN uint32_t prof__hash_site(uint32_t h, const prof_site *site) {
     size_t length;
-    return place ? (h ^ prof__hash(place->file, &length)) * 31 + place->line : h;
+    return site ? (h ^ prof__hash(site->file, &length)) * 31 + site->line : h;
 }
 
-/* The place where an event is marked, if rows are told apart by it; else NULL. */
+/* The site where an event is marked, if rows are told apart by it; else NULL. */
 PROF__FN const prof_site *prof__group_site(const prof_averages_desc *by, const prof_event *e) {
     return by->group_by_site ? prof__site_placed(e->site) : NULL;
 }
 #endif
 
-/* ---- @FORMAT: what a record is; the one place that knows ----
+/* ---- @FORMAT: what a record is; all that knows it ----
 
    A thread's records follow one another in 12-byte slots, in the order in which its zones ended. A
    zone is one slot: the lower half of its end, its duration, its site and depth. All other records
-   may take more slots: they have a kind in place of the site, and in place of the depth the number
+   may take more slots: they have a kind instead of the site, and instead of the depth the number
    of slots that follow the first. Every reader of records goes through prof__next.
    - A reader never looks past `end`; a record that is cut off there is not read.
    - Each record takes at least one slot, so that a reader always makes progress.
@@ -4160,7 +4164,7 @@ PROF__EAGER bool prof__next(prof__cursor *k, prof__item *i) {
     return true;
 }
 
-/* ---- @STATES: what a thread has: its open zones, its chunks, its place in the trace ----
+/* ---- @STATES: what a thread has: its open zones, its chunks, its row in the trace ----
 
    A thread may be recording while others stop the session, start the next one and lay the
    arena out anew. What it may touch then, and what keeps that valid:
@@ -4178,7 +4182,7 @@ PROF__EAGER bool prof__next(prof__cursor *k, prof__item *i) {
 
 
 #define PROF__HAS_PLACE 0x20000000u      /* in prof_extra.has: of a queue; until it is in order an
-                                            event's self time is the place of its launch */
+                                            event's self time is where its launch lies */
 #define PROF__HAS_SHARED 0x80000000u     /* in prof_extra.has: more than one event may have it */
 #define PROF__HAS_NATIVE 0x40000000u     /* its stack is a native one */
 
@@ -4204,7 +4208,7 @@ typedef struct prof__memory {
 typedef struct prof__side {
     int64_t device_ns, cpu_bytes, device_bytes;   /* children included */
     uint32_t first_kernel, last_kernel;  /* its list of kernels. Work on a device has none: here
-                                            the place of its prof__launch, or PROF_NONE, and the
+                                            where its prof__launch lies, or PROF_NONE, and the
                                             event that launched it; in cpu_bytes the kernel behind
                                             it in that one's list */
 } prof__side;
@@ -4214,7 +4218,7 @@ typedef struct prof__side {
 #define PROF__LISTED 0x80000000u
 typedef struct prof__kernel { const prof_kernel *kernel; uint32_t next; } prof__kernel;
 
-/* Work that was launched: see prof_launch. Its place is what its token tells. */
+/* Work that was launched: see prof_launch. Its token tells where it lies. */
 enum { PROF__LAUNCH_OPEN = 1, PROF__LAUNCH_DONE, PROF__LAUNCH_PLACED };
 typedef struct prof__launch {
     uint64_t at;                         /* a tick; PLACED: ns */
@@ -4262,7 +4266,7 @@ typedef struct prof__tally prof__tally;
 
    PROF__HOST(call): call, or on targets nothing. PROF__STAT_HOST(each): each, or on targets a macro
    that drops what is counted on hosts alone.
-   PROF__NO: the place of counts that are not in the raw stream; places in it are lower. */
+   PROF__NO: the index of counts that are not in the raw stream; its indexes are lower. */
 
 #if PROF__BARE
 #define PROF__GROUP_PORT int64_t on_cpu_ns;
@@ -4286,7 +4290,7 @@ typedef struct prof__tally prof__tally;
 #define PROF__BUCKETS 16
 #define PROF__BUCKET_BITS 2
 enum { PROF__NO = 17 };
-#define PROF__HOSTED(place) PROF__NO
+#define PROF__HOSTED(index) PROF__NO
 #define PROF__HOST(call) ((void)0)
 #define PROF__STAT_HOST(each) PROF__STAT_NONE
 #define prof__launched(s) 0u
@@ -4365,7 +4369,7 @@ typedef struct prof__plan { size_t state, page; } prof__plan;   /* bytes */
 #define PROF__BUCKETS 59
 #define PROF__BUCKET_BITS 1
 enum { PROF__NO = 26 };
-#define PROF__HOSTED(place) (place)
+#define PROF__HOSTED(index) (index)
 #define PROF__HOST(call) call
 #define PROF__STAT_HOST(each) each
 #define prof__launched(s) ((s)->outside.launched)
@@ -4393,9 +4397,9 @@ typedef struct prof__counts {
 } prof__counts;
 typedef uint16_t prof__at;
 
-/* Where the rows of sites are: at their place or the next free one; one is always free. */
+/* Where the rows of sites are: in their slot or the next free one; one is always free. */
 typedef struct prof__tally_index {
-    uint32_t mask;                       /* places - 1; a power of two */
+    uint32_t mask;                       /* slots - 1; a power of two */
     prof__tally *rows[1];
 } prof__tally_index;
 
@@ -4412,8 +4416,8 @@ typedef struct prof__tallies {
 /* The rows of all threads by name, made for a report; others is behind them. */
 typedef struct prof__merged {
     prof__tally *rows;
-    uint32_t places, used;               /* places: a power of two; one is always free */
-    bool by_site;                        /* a row for each place of a name */
+    uint32_t slots, used;                /* slots: a power of two; one is always free */
+    bool by_site;                        /* a row for each site of a name */
 } prof__merged;
 
 /* The call that begins a zone: where it returns to, and its stack frame. */
@@ -4740,7 +4744,7 @@ struct prof__row {
 };
 
 /* The counts of prof_stats, in the order in which they are told: name; value, of a trace s and the
-   sum c of its threads' counts, 0 where that does not say it; place in the raw stream; note. PLAIN
+   sum c of its threads' counts, 0 where that does not say it; index in the raw stream; note. PLAIN
    ones have none, HOST ones are not counted on targets. */
 #define PROF__STATS(ALL, HOST, PLAIN) \
     PLAIN(recorded, 0, 0, NULL) \
@@ -4801,11 +4805,11 @@ struct prof__row {
     HOST(schedule_errors, prof__session.errors, PROF__NO, \
         "Steps whose action lost a window or was none (see prof_schedule)")
 
-#define PROF__STAT_NONE(name, value, place, note)
+#define PROF__STAT_NONE(name, value, index, note)
 PROF__FN void prof__stats_take(prof_stats *out, const struct prof_trace *s, const prof__counts *c);
 
 /* Checks that the list has as many counts as stand in prof_stats before threads. */
-#define PROF__STAT_MEMBER(name, value, place, note) uint64_t name;
+#define PROF__STAT_MEMBER(name, value, index, note) uint64_t name;
 struct prof__stats_listed {
     PROF__STATS(PROF__STAT_MEMBER, PROF__STAT_MEMBER, PROF__STAT_MEMBER)
 };
@@ -4846,14 +4850,14 @@ typedef struct prof__group {
     PROF__GROUP_PORT
 } prof__group;
 
-/* Bytes for one row more: the row, its places in two indices, two numbers to sort by. */
+/* Bytes for one row more: the row, its slots in two indices, two numbers to sort by. */
 #define PROF__GROUP_SHARE (sizeof(prof__group) + 5 * sizeof(uint32_t))
 
 PROF__FN size_t prof__site_share(void) {
     return prof__align(PROF__GROUP_SHARE + (PROF__BARE ? 0 : 72));   /* 72: shares */
 }
 
-enum { PROF__SUMS_ROW = sizeof(prof_average) + 2 * sizeof(uint32_t) };   /* with its place in the
+enum { PROF__SUMS_ROW = sizeof(prof_average) + 2 * sizeof(uint32_t) };   /* with its slot in the
                                             order of a table */
 enum { PROF__DEVICE_TYPES = 8 };         /* that a trace tells apart; further ones are the last's */
 
@@ -5043,7 +5047,7 @@ PROF__FN int64_t *prof__tally_time(prof_average *a, int i) {
     return (int64_t *)(void *)((char *)a + at);
 }
 
-/* ---- @NEST: what lies in what; the one place that knows ----
+/* ---- @NEST: what lies in what; all that knows it ----
 
    This room works out what a zone took without its children. Zones come with their depths.
    - Closes come in post-order: a zone after all that lie in it.
@@ -5781,7 +5785,7 @@ PROF__FN prof__record *prof__cursor_of(const prof__state *t) {
    - A zone that is open when the timeline ends is added up whole when it ends. The timeline has it
      up to there (PROF__PARTIAL): of that, rows of averages take only what its children there took
      off its self time.
-   - Rows never move; an index always has a free place.
+   - Rows never move; an index always has a free slot.
    - Slots of the block that were added to rows have no third word.
    - Who changes rows, or empties the block, has their thread's own lock. */
 
@@ -5823,15 +5827,15 @@ PROF__FN void prof__tally_place(prof__tally_index *x, prof__tally *r) {
     PROF__RELEASE(x->rows[i & x->mask], r);
 }
 
-/* An index of so many places for all rows; readers of the old one may go on. An index larger than
+/* An index of so many slots for all rows; readers of the old one may go on. An index larger than
    the first may fail for lack of spare room. Under the lock. */
-PROF__FN bool prof__tallies_index(prof__tallies *y, uint32_t places) {
-    size_t bytes = sizeof(prof__tally_index) + (places - 1) * sizeof(prof__tally *);
+PROF__FN bool prof__tallies_index(prof__tallies *y, uint32_t slots) {
+    size_t bytes = sizeof(prof__tally_index) + (slots - 1) * sizeof(prof__tally *);
     prof__tally_index *x;
     if (y->index && prof__arena_spare() < prof__align(bytes)) return false;
     x = (prof__tally_index *)prof__tallies_take(y, bytes);
     if (!x) return false;
-    x->mask = places - 1;
+    x->mask = slots - 1;
     for (prof__tally *r = y->others ? y->others->next : NULL; r; r = r->next)
         prof__tally_place(x, r);
     PROF__RELEASE(y->index, x);
@@ -5866,14 +5870,14 @@ PROF__FN bool prof__is_others(uint32_t site) {
 /* A new row for a site; where there is no room for it, the row of all others. */
 PROF__RARE prof__tally *prof__tally_make(prof__state *t, uint32_t site) {
     prof__tallies *y = &t->sums.tallies;
-    uint32_t places = y->index->mask + 1;
+    uint32_t slots = y->index->mask + 1;
     prof__tally *r = NULL;
     if (prof__is_others(site) || y->full) return y->others;
     if (!t->sums.held && !prof__lock_briefly()) return y->others;
-    if (y->last->number + 1 <= places / 2 || prof__tallies_index(y, 2 * places) ||
-        y->last->number + 1 < places) r = prof__tallies_row(y, site);
+    if (y->last->number + 1 <= slots / 2 || prof__tallies_index(y, 2 * slots) ||
+        y->last->number + 1 < slots) r = prof__tallies_row(y, site);
     if (r) prof__tally_place(y->index, r);
-    PROF__ASSERT(y->last->number <= y->index->mask);   /* others, in no place, is number 0 */
+    PROF__ASSERT(y->last->number <= y->index->mask);   /* others, in no slot, is number 0 */
     y->full = !r;
     if (!t->sums.held) prof__unlock();
     return r ? r : y->others;
@@ -5915,7 +5919,7 @@ PROF__FN void prof__tally_put(prof__tally *r, uint64_t ticks, uint64_t inner) {
 }
 
 /* A zone of so many ticks ends: returns the ticks of zones that ended within it, and adds its own
-   to those within the zone around it. inner: the place of its depth. */
+   to those within the zone around it. inner: the slot of its depth. */
 PROF__INLINE uint64_t prof__tally_within(uint64_t *inner, uint64_t ticks) {
     uint64_t within = *inner;
     *inner = 0;
@@ -6364,12 +6368,12 @@ PROF__FN uint64_t prof__row_told(const prof__row *r) {
 /* A free row, with or without an index of prof_threads(); id: the one that the thread with this id
    had; NULL: one that no thread of this window comes back to. NULL: there is none. */
 PROF__FN prof__row *prof__row_again(struct prof_trace *s, bool indexed, const uint64_t *id) {
-    prof__row **place = &s->pool.free_rows, *row;
-    for (; (row = *place) != NULL; place = &row->again) {
+    prof__row **from = &s->pool.free_rows, *row;
+    for (; (row = *from) != NULL; from = &row->again) {
         bool awaits = !row->over && row->generation > s->windows_before;
         if ((row->thread != PROF_NONE) != indexed) continue;
         if (id ? row->over || prof__row_told(row) != *id : indexed && awaits) continue;
-        *place = row->again;
+        *from = row->again;
         break;
     }
     return row;
@@ -6474,7 +6478,7 @@ PROF__FN bool prof__row_for(prof__state *t, uint64_t id) {
 }
 
 /* Empties the shadow stack for a new generation. Zones that are open from older generations keep
-   their places below bottom, so that no token of theirs is taken for a new one. */
+   their frames below bottom, so that no token of theirs is taken for a new one. */
 PROF__FN void prof__stack_reset(prof__state *t, prof__frame *bottom) {
     PROF__RELEASE(t->hot.bottom, bottom);
     PROF__RELEASE(t->hot.top, bottom);
@@ -6959,7 +6963,7 @@ PROF__FN prof__frame *prof__begin_site(uint32_t site, bool token, prof__entry_fr
 }
 
 /* Each thread remembers the names that it pushed last, by the address of their text (hints).
-   Returns the first of two places for this address. */
+   Returns the first of two slots for this address. */
 PROF__INLINE int32_t *prof__hint_of(prof__state *t, const char *name) {
     return t->hints + (uint32_t)((uintptr_t)name * 0x9e3779b1u) / (UINT32_MAX / PROF__HINTS + 1);
 }
@@ -6985,9 +6989,9 @@ PROF__FN PROF__RACES bool prof__hint_fits(const char *text, const char *name) {
    to is compared, as it may be of another name. It needs no lock: if the session has ended
    meanwhile, the number goes into a frame that nobody reads. */
 PROF__FN PROF__RACES uint32_t prof__name_hinted(prof__state *t, const char *name) {
-    const int32_t *place = prof__hint_of(t, name);
+    const int32_t *slot = prof__hint_of(t, name);
     for (int way = 0; way < 2; way++) {
-        int32_t hint = PROF__LOAD(place[way]);
+        int32_t hint = PROF__LOAD(slot[way]);
         const prof__name *n = prof__hint_name(t, hint);
         if (!hint) return 0;
         if (prof__hint_fits((const char *)(n + 1), name)) return n->number;
@@ -6996,15 +7000,15 @@ PROF__FN PROF__RACES uint32_t prof__name_hinted(prof__state *t, const char *name
 }
 
 /* Makes a name the first hint of its address; the first becomes the second. A signal handler may
-   interrupt this, as each place always holds some name of this session. */
+   interrupt this, as each slot always holds some name of this session. */
 PROF__FN void prof__name_hint(prof__state *t, const char *name, uint32_t number) {
-    int32_t *place = prof__hint_of(t, name), hint;
+    int32_t *slot = prof__hint_of(t, name), hint;
     const prof__name *n = PROF__LOAD(prof__sites.names.list)[number - 1];
     hint = (int32_t)(((intptr_t)n - (intptr_t)t) / 16);
     if ((uintptr_t)PROF__LOAD(prof__arena.end) - (uintptr_t)(n + 1) >= PROF__HINTED &&
         prof__hint_name(t, hint) == n) {
-        PROF__STORE(place[1], PROF__LOAD(place[0]));
-        PROF__STORE(place[0], hint);
+        PROF__STORE(slot[1], PROF__LOAD(slot[0]));
+        PROF__STORE(slot[0], hint);
     }
 }
 
@@ -7014,7 +7018,7 @@ PROF__FN uint32_t prof__name_found(prof__state *t, const char *name) {
     size_t length;
     uint32_t hash = prof__hash(name, &length), number = 0, why = PROF__NO_LOCK;
     if (!prof__is_open(t)) return why;
-    if (PROF__ACQUIRE(names->index)) number = PROF__ACQUIRE(*prof__name_place(name, length, hash));
+    if (PROF__ACQUIRE(names->index)) number = PROF__ACQUIRE(*prof__name_slot(name, length, hash));
     if (!number && PROF__LOAD(prof__sites.others) &&
         PROF__LOAD(names->count) == PROF__LOAD(names->capacity)) return PROF__NO_ROOM;
     if (!number && prof__lock_briefly()) {
@@ -7214,10 +7218,10 @@ PROF__CALL void prof__interrupted(const prof__record *seen, const prof__record *
 }
 
 /* A thread that has no state yet is identified by its slot's address. */
-PROF__CALL prof_place prof_mark(void) {
+PROF__CALL prof_open_zones prof_mark(void) {
     prof__slot *slot = prof__slot_get();
     const prof__state *t = prof__slot_state(slot);
-    prof_place mark = { (uintptr_t)slot, 0, 0, 0 };
+    prof_open_zones mark = { (uintptr_t)slot, 0, 0, 0 };
     mark.generation = PROF__LOAD(prof__on);
     if (slot->generation == mark.generation) {
         mark.thread = t->number;
@@ -7238,7 +7242,7 @@ PROF__FN void prof__unwind_to(prof__state *t, size_t zones, uint32_t dropped) {
 }
 
 /* Ends what began since the mark, before which so many zones were open. */
-PROF__FN void prof__unwind_here(prof__slot *slot, prof__state *t, const prof_place *mark) {
+PROF__FN void prof__unwind_here(prof__slot *slot, prof__state *t, const prof_open_zones *mark) {
     bool bare = mark->thread == (uintptr_t)slot;   /* it had no state then */
     size_t open = (size_t)(t->hot.top - t->frames) + PROF__LOAD(t->deep.open);
     size_t old = (size_t)(t->hot.bottom - t->frames), zones = bare ? old : mark->zones;
@@ -7250,7 +7254,7 @@ PROF__FN void prof__unwind_here(prof__slot *slot, prof__state *t, const prof_pla
     prof__unwind_to(t, zones, bare ? 0 : mark->dropped);
 }
 
-PROF__CALL void prof_unwind(prof_place mark) {
+PROF__CALL void prof_unwind(prof_open_zones mark) {
     prof__slot *slot = prof__slot_get();
     uint32_t on = PROF__LOAD(prof__on), *skipped;
     if (!on || !mark.generation) return;
@@ -7352,7 +7356,7 @@ PROF__CALL void prof_set_thread_name(const char *name) {
 #define prof__context_name(row) ((void)0)
 #define prof__rows_unused(s) ((s)->pool.free_rows)
 #define prof__row_again_of(row) ((row)->again)
-#define prof__row_place(row) ((row)->order)
+#define prof__row_index(row) ((row)->order)
 PROF__CALL void prof_tick(void) {}
 
 /* ---- rows, as prof_stop leaves them; these names have another meaning on each port ---- */
@@ -7652,7 +7656,7 @@ PROF__FN bool prof__room(prof__state *t, uint32_t slots) {
 
 /* Where an interrupt may have the context of what it interrupts, whoever is in the slow path has
    claimed the state. What comes into it meanwhile has a state of its own, whose context is WITHIN
-   higher. PROF__OUTER: a context's place in prof__contexts. */
+   higher. PROF__OUTER: a context's index in prof__contexts. */
 #if PROF__BY_IPSR
 #  define PROF__WITHIN 0
 #  define PROF__OUTER(context) (context)
@@ -7825,9 +7829,9 @@ PROF__RARE prof__frame *prof__begin_in_elf_slow(uint32_t site) {
     return prof__begun(prof__state_enter(true), site);
 }
 
-/* As prof__begin. place: of the name in the ELF file; what a mark would hold follows from it. */
-PROF__CALL prof__frame *prof__begin_in_elf(const char *place) {
-    uint32_t at = (uint32_t)((uintptr_t)place - (uintptr_t)__start_prof_sites);
+/* As prof__begin. site: its texts in the ELF file; what a mark would hold follows from it. */
+PROF__CALL prof__frame *prof__begin_in_elf(const char *site) {
+    uint32_t at = (uint32_t)((uintptr_t)site - (uintptr_t)__start_prof_sites);
     uint32_t site = (at + PROF__IN_ELF - 1) << 8;
     uintptr_t mask;
     prof__hot *t;
@@ -8018,7 +8022,7 @@ PROF__CALL void prof_thread_end(void) {
 }
 #define prof__rows_unused(s) NULL
 #define prof__row_again_of(row) NULL
-#define prof__row_place(row) ((row)->number)
+#define prof__row_index(row) ((row)->number)
 
 #define PROF__ENTRY PROF__QUIET
 #define prof__push_text(name) prof_push(name)
@@ -8428,7 +8432,7 @@ PROF__FN prof_stats prof__counts_now(struct prof_trace *s) {
 
 /* ---- who had the core: tasks, by the stretches of the row "CPU", and interrupts ---- */
 
-typedef struct prof__stretches {         /* a place among the outermost zones of a row */
+typedef struct prof__stretches {         /* a position among the outermost zones of a row */
     prof__cursor k;
     const prof__row *row;
     const prof__segment *next;           /* behind that in which k is */
@@ -8471,11 +8475,11 @@ PROF__FN bool prof__stretch_next(prof__stretches *w) {
     return true;
 }
 
-/* The first stretch of the row that ends after ns; NULL: there is none. A place is kept where the
-   last one was: zones come nearly in order. */
+/* The first stretch of the row that ends after ns; NULL: there is none. A search goes on
+   where the last one ended: zones come nearly in order. */
 PROF__FN const prof__stretches *prof__stretch_from(const prof__row *row, int64_t ns) {
-    static prof__stretches places[4];
-    prof__stretches *w = places + row->number % 4;
+    static prof__stretches slots[4];
+    prof__stretches *w = slots + row->number % 4;
     if (w->row != row || w->query != prof__task.queries || w->before > ns) {
         memset(w, 0, sizeof *w);
         w->row = row;
@@ -9626,7 +9630,7 @@ PROF__FN bool prof__elf_link(const prof__elf *f, char *name, size_t size, uint32
    /usr/lib/debug. */
 PROF__RARE void prof__elf_debug(const prof__elf *f, const char *path, prof__elf_visit visit,
                                 void *user) {
-    static const char *const places[] = { "", "", "", ".debug/", "/usr/lib/debug", "" };
+    static const char *const folders[] = { "", "", "", ".debug/", "/usr/lib/debug", "" };
     char name[128], at[PROF__MAP_PATH + 160];
     const char *file = strrchr(path, '/');
     uint32_t crc;
@@ -9634,9 +9638,9 @@ PROF__RARE void prof__elf_debug(const prof__elf *f, const char *path, prof__elf_
     for (int i = 0; i < 6; i += 2) {
         prof__elf debug;
         bool same;
-        strcpy(at, places[i]);           /* prof__text_f takes 8 KiB of stack */
+        strcpy(at, folders[i]);          /* prof__text_f takes 8 KiB of stack */
         strncat(at, path, (size_t)(file + 1 - path));
-        strcat(at, places[i + 1]);
+        strcat(at, folders[i + 1]);
         strcat(at, name);
         if (!prof__elf_open(&debug, at)) continue;
         same = prof__elf_crc(&debug) == crc;
@@ -9796,17 +9800,17 @@ static struct prof__functions {
     struct prof__instrumented list[PROF_MAX_SITES * 2 + 1];
 } prof__functions;
 
-/* The place of the function at an address, or where there is none, a free one. */
+/* The slot of the function at an address, or where there is none, a free one. */
 PROF__FN struct prof__instrumented *prof__function_find(uintptr_t address) {
-    const uint32_t places = PROF_MAX_SITES * 2 + 1;
-    uint32_t i = (uint32_t)((address >> 4) * 2654435761u) % places;
+    const uint32_t slots = PROF_MAX_SITES * 2 + 1;
+    uint32_t i = (uint32_t)((address >> 4) * 2654435761u) % slots;
     uintptr_t there;
     while ((there = PROF__ACQUIRE(prof__functions.list[i].address)) != 0 && there != address)
-        i = i + 1 == places ? 0 : i + 1;
+        i = i + 1 == slots ? 0 : i + 1;
     return prof__functions.list + i;
 }
 
-/* Fills the place of a function, unless too many have no site already. Under the lock. */
+/* Fills the slot of a function, unless too many have no site already. Under the lock. */
 PROF__FN uint32_t prof__function_add(struct prof__instrumented *f, uintptr_t address,
                                      uint32_t asked) {
     char name[24];
@@ -10050,7 +10054,7 @@ PROF__FN void prof__functions_forget(void) {
     close(m.file);
 }
 
-/* Excludes a function that is named. It needs no site, only a place in the list. */
+/* Excludes a function that is named. It needs no site, only a slot in the list. */
 PROF__FN void prof__exclude_visit(void *user, prof__elf *elf, const PROF__ELF(Sym) *symbol) {
     uintptr_t address = (uintptr_t)symbol->st_value - elf->shift;
     struct prof__instrumented *f;
@@ -10148,7 +10152,7 @@ typedef struct prof__trail {
 /* The session's stacks, by number less 1. In the arena, made with the first one. Under the lock. */
 static struct prof__trails {
     prof__trail **list;
-    uint32_t *index;                     /* 2 * capacity places */
+    uint32_t *index;                     /* 2 * capacity slots */
     uint32_t count, capacity;
 } prof__trails;
 
@@ -10162,7 +10166,7 @@ PROF__FN bool prof__trail_same(const void *trail, uint32_t number) {
 PROF__FN uint32_t prof__trail_add(const prof__trail *k) {
     size_t most = PROF__MIN((size_t)(prof__arena.end - prof__arena.base) / 2048 + 16, 65536u);
     size_t bytes = most * (sizeof(prof__trail *) + 2 * sizeof(uint32_t));
-    uint32_t *place;
+    uint32_t *slot;
     prof__trail *r;
     if (!prof__trails.list) {
         prof__trail **list = (prof__trail **)prof__take(bytes, 0);
@@ -10172,9 +10176,9 @@ PROF__FN uint32_t prof__trail_add(const prof__trail *k) {
         prof__trails.index = (uint32_t *)(void *)(list + most);
         prof__trails.capacity = (uint32_t)most;
     }
-    place = prof__place_of(prof__trails.index, 2 * prof__trails.capacity, k->hash,
+    slot = prof__slot_find(prof__trails.index, 2 * prof__trails.capacity, k->hash,
                            prof__trail_same, k);
-    if (*place || prof__trails.count == prof__trails.capacity) return *place;
+    if (*slot || prof__trails.count == prof__trails.capacity) return *slot;
     r = (prof__trail *)prof__take(sizeof *r + k->count * (sizeof *r->texts + sizeof *r->addresses),
                                   0);
     if (!r) return 0;
@@ -10184,7 +10188,7 @@ PROF__FN uint32_t prof__trail_add(const prof__trail *k) {
     memset(r->texts, 0, k->count * sizeof *r->texts);
     memcpy(r->addresses, k->addresses, k->count * sizeof *k->addresses);
     prof__trails.list[prof__trails.count] = r;
-    return *place = ++prof__trails.count;
+    return *slot = ++prof__trails.count;
 }
 
 #if defined(__aarch64__)
@@ -10333,7 +10337,7 @@ PROF__FN const prof_extra *prof__native_of(const prof_event *e) {
 }
 
 /* How many native frames an event has beyond its parent's: the outer ones are the parent's, but for
-   the place in its innermost function, which has gone on. */
+   the address in its innermost function, which has gone on. */
 PROF__FN uint32_t prof__frames_of(const struct prof_trace *s, const prof_event *e) {
     const prof_extra *x = prof__native_of(e), *up;
     uint32_t n;
@@ -10347,7 +10351,7 @@ PROF__FN uint32_t prof__frames_of(const struct prof_trace *s, const prof_event *
     return n;
 }
 
-/* The function of an entry `file(place): function`; the whole entry where that is not known. */
+/* The function of an entry `file(line): function`; the whole entry where that is not known. */
 PROF__FN const char *prof__frame_function(const char *entry) {
     const char *name = strstr(entry, "): ");
     return name && strcmp(name, "): ??") != 0 ? name + 3 : entry;
@@ -11212,7 +11216,7 @@ PROF__EAGER void prof__read_place(prof__reader *r, prof__zone *z, prof__taker *t
 PROF__FN void prof__read_zone(prof__reader *r, uint64_t end, uint64_t duration, uint32_t site_depth,
                               uint16_t flags);
 
-/* "(lost)" stands for a zone that was dropped, so that the zones in it keep their places; and for
+/* "(lost)" stands for a zone that was dropped, so that the zones in it keep their depth; and for
    one whose end was written just before a signal handler's zones in it. */
 PROF__FN void prof__read_lost(prof__reader *r, uint32_t down_to) {
     while (r->pending > down_to) {
@@ -11332,7 +11336,7 @@ PROF__FN PROF__RACES size_t prof__dropped(const struct prof_trace *s, const prof
     return c->full + c->deep + c->sites + s->dropped_threads;
 }
 
-#define PROF__STAT_TAKE(name, value, place, note) out->name = value;
+#define PROF__STAT_TAKE(name, value, index, note) out->name = value;
 
 PROF__FN PROF__RACES void prof__stats_take(prof_stats *out, const struct prof_trace *s,
                                            const prof__counts *c) {
@@ -11378,19 +11382,19 @@ typedef struct prof__tree {
     bool instants;                       /* a zone took no time: one thread's may be out of order */
 } prof__tree;
 
-PROF__FN uint32_t prof__moved(const uint32_t *place, uint32_t i) {
-    return i == PROF_NONE ? PROF_NONE : place[i];
+PROF__FN uint32_t prof__moved(const uint32_t *index, uint32_t i) {
+    return i == PROF_NONE ? PROF_NONE : index[i];
 }
 
 /* Turns the links of an event from numbers into positions. */
-PROF__FN void prof__event_moved(prof_event *e, const uint32_t *places) {
-    e->parent = prof__moved(places, e->parent);
-    e->first_child = prof__moved(places, e->first_child);
-    e->next_sibling = prof__moved(places, e->next_sibling);
+PROF__FN void prof__event_moved(prof_event *e, const uint32_t *index) {
+    e->parent = prof__moved(index, e->parent);
+    e->first_child = prof__moved(index, e->first_child);
+    e->next_sibling = prof__moved(index, e->next_sibling);
 }
 
-/* A zone's place in pre-order is known when it closes: its place in post-order, less the number of
-   its descendants, plus its depth; from is its place without them. Whether one follows it in the
+/* A zone's index in pre-order is known when it closes: its index in post-order, less the number of
+   its descendants, plus its depth; from is its index without them. Whether one follows it in the
    zone around it, and where, is known at the next close: unless that is the zone around it. */
 PROF__EAGER void prof__tree_add(void *tree, const prof__close *c) {
     prof__tree *t = (prof__tree *)tree;
@@ -11488,11 +11492,11 @@ PROF__FN bool prof__events_hold(const prof_event *events, uint32_t n) {
    latter half has where each went. Each moves to where one has just left, so that the events of
    threads that ran together stay together. */
 PROF__FN bool prof__events_sort(prof_event *events, uint32_t n, char *scratch, prof__after after) {
-    uint32_t *order = (uint32_t *)(void *)scratch, *place = order + n;
+    uint32_t *order = (uint32_t *)(void *)scratch, *index = order + n;
     for (uint32_t i = 0; i < n; i++) order[i] = i;
-    if (!prof__sort(order, place, n, after, events)) return false;
-    for (uint32_t i = 0; i < n; i++) place[order[i]] = i;
-    for (uint32_t i = 0; i < n; i++) prof__event_moved(events + i, place);
+    if (!prof__sort(order, index, n, after, events)) return false;
+    for (uint32_t i = 0; i < n; i++) index[order[i]] = i;
+    for (uint32_t i = 0; i < n; i++) prof__event_moved(events + i, index);
     for (uint32_t i = 0; i < n; i++) {   /* order[from] is now where the one at from went */
         prof_event moved = events[i];
         uint32_t from = order[i];
@@ -11556,7 +11560,7 @@ PROF__COLD_BEGIN
    and traces made of events alone. It finds their parents, the calls that launched them, and the
    sums of the events in them.
    - An event from outside that is refused is counted (rejected), and changes nothing else.
-   - When all events are in their places prof__events_hold is true. */
+   - When all events are in order prof__events_hold is true. */
 
 PROF__FN bool prof__valid(const prof_trace *trace) {
     return trace && (trace == &prof__trace || trace->self == trace) && trace->stopped;
@@ -11703,17 +11707,17 @@ PROF__FN void prof__read_async(prof__reader *r, const prof__item *i) {
 /* The earlier end of ranges [from, to) that ended twice counts. scratch: 8 bytes an event. */
 PROF__FN void prof__ranges_once(struct prof_trace *s, uint32_t from, uint32_t to) {
     prof__ids ids = { (uint32_t *)(void *)s->scratch, 2 * (to - from), prof__event_id, s->events };
-    memset(ids.index, 0, ids.places * sizeof *ids.index);
+    memset(ids.index, 0, ids.slots * sizeof *ids.index);
     for (uint32_t i = from; i < to; i++) {
         prof_event *e = s->events + i, *first;
-        uint32_t *place;
+        uint32_t *slot;
         if (!(e->flags & PROF_EVENT_ASYNC)) continue;
-        place = prof__id_place(&ids, e->extra->id);
-        if (!*place) {
-            *place = i + 1;
+        slot = prof__id_slot(&ids, e->extra->id);
+        if (!*slot) {
+            *slot = i + 1;
             continue;
         }
-        first = s->events + *place - 1;
+        first = s->events + *slot - 1;
         if (e->end_ns < first->end_ns) *first = *e;
         e->name = NULL;                  /* prof__move_up removes it */
         s->ranges_twice++;
@@ -11881,8 +11885,8 @@ PROF__FN uint32_t prof__device_number(const struct prof_trace *s, uint8_t type) 
 
 /* Notes that such a device has work; a change of memory may already have noted the first one. */
 PROF__FN void prof__device_used(struct prof_trace *s, uint8_t type) {
-    uint8_t *place = s->device_types + prof__device_number(s, type);
-    if (!*place) *place = type;
+    uint8_t *slot = s->device_types + prof__device_number(s, type);
+    if (!*slot) *slot = type;
     s->view.device_name = s->device_types[1] ? "device" : prof__device_title(type);
 }
 
@@ -12421,10 +12425,10 @@ PROF__FN void prof__side_open(struct prof_trace *s, uint32_t i) {
     if (e->device_type != PROF_DEVICE_CPU) return;
     side->cpu_bytes = x->cpu_memory_usage;
     for (uint32_t k = 0; k < x->kernel_count; k++) {
-        uint32_t place = s->outside.kernel_count++ | PROF__LISTED;
-        s->outside.kernels[place - PROF__LISTED].kernel = x->kernels + k;
-        prof__kernel_join(s, place, PROF_NONE);
-        prof__kernels_add(s, side, place, place);
+        uint32_t number = s->outside.kernel_count++ | PROF__LISTED;
+        s->outside.kernels[number - PROF__LISTED].kernel = x->kernels + k;
+        prof__kernel_join(s, number, PROF_NONE);
+        prof__kernels_add(s, side, number, number);
     }
 }
 
@@ -12454,15 +12458,15 @@ PROF__FN int64_t prof__lane_id(const void *lanes, uint32_t i) {
 
 PROF__FN prof__lane *prof__lane_of(prof__linker *k, const prof_event *e) {
     int64_t id = (int64_t)((uint64_t)(uint32_t)prof__node_id(e) << 32 | e->thread);
-    uint32_t *place;
+    uint32_t *slot;
     if (k->count && k->lanes[k->last].id == id) return k->lanes + k->last;
-    place = prof__id_place(&k->ids, id);
-    if (!*place) {
+    slot = prof__id_slot(&k->ids, id);
+    if (!*slot) {
         k->lanes[k->count].id = id;
         k->lanes[k->count].top = PROF_NONE;
-        *place = ++k->count;
+        *slot = ++k->count;
     }
-    k->last = *place - 1;
+    k->last = *slot - 1;
     return k->lanes + k->last;
 }
 
@@ -12530,10 +12534,10 @@ PROF__FN void prof__link(struct prof_trace *s, char *scratch, uint32_t lanes) {
     k.zone = k.below + s->event_count;
     k.lanes = (prof__lane *)(((uintptr_t)(k.zone + s->event_count) + 7) & ~(uintptr_t)7);
     k.ids.index = (uint32_t *)(void *)(k.lanes + lanes);
-    k.ids.places = 2 * lanes;
+    k.ids.slots = 2 * lanes;
     k.ids.id_of = prof__lane_id;
     k.ids.of = k.lanes;
-    memset(k.ids.index, 0, k.ids.places * sizeof *k.ids.index);
+    memset(k.ids.index, 0, k.ids.slots * sizeof *k.ids.index);
     for (uint32_t i = 0; i < s->event_count; i++) {
         prof_event *e = s->events + i, *p;
         if (s->side) prof__side_open(s, i);
@@ -12585,45 +12589,45 @@ PROF__FN uint32_t prof__kernels_of(const struct prof_trace *s, uint32_t i) {
 }
 
 /* The new number of a kernel whose event has moved; works stay. */
-PROF__FN uint32_t prof__kernel_moved(const uint32_t *place, uint32_t k) {
-    return k & PROF__LISTED ? k : place[k];
+PROF__FN uint32_t prof__kernel_moved(const uint32_t *index, uint32_t k) {
+    return k & PROF__LISTED ? k : index[k];
 }
 
-/* The new place of event i, or of the parent that it was merged into; PROF_NONE: it is gone. */
-PROF__FN uint32_t prof__moved_into(const struct prof_trace *s, const uint32_t *place, uint32_t i) {
-    while (i != PROF_NONE && place[i] == PROF_NONE) i = s->events[i].parent;
-    return prof__moved(place, i);
+/* The new index of event i, or of the parent that it was merged into; PROF_NONE: it is gone. */
+PROF__FN uint32_t prof__moved_into(const struct prof_trace *s, const uint32_t *index, uint32_t i) {
+    while (i != PROF_NONE && index[i] == PROF_NONE) i = s->events[i].parent;
+    return prof__moved(index, i);
 }
 
 /* Removes the events that have lost their names, and updates all that refers to others by number.
    scratch: 4 bytes an event. */
 PROF__FN void prof__move_up(struct prof_trace *s, char *scratch) {
-    uint32_t n = s->event_count, kept = 0, *place = (uint32_t *)(void *)scratch;
-    for (uint32_t i = 0; i < n; i++) place[i] = s->events[i].name ? kept++ : PROF_NONE;
+    uint32_t n = s->event_count, kept = 0, *index = (uint32_t *)(void *)scratch;
+    for (uint32_t i = 0; i < n; i++) index[i] = s->events[i].name ? kept++ : PROF_NONE;
     if (kept == n) return;
     for (uint32_t i = 0; s->side && i < n; i++) {
         uint32_t from = prof__launcher_of(s, i);
         prof__side *side = s->side + i;
         if (s->events[i].device_type == PROF_DEVICE_CPU) {
-            side->first_kernel = prof__kernel_moved(place, side->first_kernel);
-            side->last_kernel = prof__kernel_moved(place, side->last_kernel);
+            side->first_kernel = prof__kernel_moved(index, side->first_kernel);
+            side->last_kernel = prof__kernel_moved(index, side->last_kernel);
         } else if (from != PROF_NONE) {
-            side->last_kernel = prof__moved_into(s, place, from);
-            prof__kernel_join(s, i, prof__kernel_moved(place, prof__kernel_next(s, i)));
+            side->last_kernel = prof__moved_into(s, index, from);
+            prof__kernel_join(s, i, prof__kernel_moved(index, prof__kernel_next(s, i)));
         }
     }
     for (uint32_t i = 0; i < s->memory.count; i++)
-        s->memory.list[i].event = prof__moved_into(s, place, s->memory.list[i].event);
+        s->memory.list[i].event = prof__moved_into(s, index, s->memory.list[i].event);
     for (uint32_t i = 0; i < s->outside.kernel_count; i++) {
         prof__kernel *k = s->outside.kernels + i;
-        k->next = prof__kernel_moved(place, k->next);
+        k->next = prof__kernel_moved(index, k->next);
     }
     for (uint32_t i = 0; i < n; i++) {
         prof_event *e = s->events + i;
-        if (place[i] == PROF_NONE) continue;
-        prof__event_moved(e, place);
-        s->events[place[i]] = *e;
-        if (s->side) s->side[place[i]] = s->side[i];
+        if (index[i] == PROF_NONE) continue;
+        prof__event_moved(e, index);
+        s->events[index[i]] = *e;
+        if (s->side) s->side[index[i]] = s->side[i];
     }
     s->event_count = kept;
     PROF__ASSERT(prof__events_hold(s->events, kept));
@@ -12662,7 +12666,7 @@ PROF__FN void prof__sum_up(struct prof_trace *s) {
 /* Events by a thread's id and a sequence number: their own thread's, or the one they ask for. */
 typedef struct prof__sequences {
     const struct prof_trace *s;
-    uint32_t *index;                     /* two places an event */
+    uint32_t *index;                     /* two slots an event */
     bool asking;
     int64_t sequence_nr;                 /* the key that prof__sequence_same compares with, */
     uint64_t thread;                     /* both fields */
@@ -12679,10 +12683,10 @@ PROF__FN bool prof__sequence_same(const void *context, uint32_t number) {
            (q->asking ? e->extra->fwd_thread : q->s->threads[e->thread].id) == q->thread;
 }
 
-PROF__FN uint32_t *prof__sequence_place(prof__sequences *q, const prof_event *e, uint64_t thread) {
+PROF__FN uint32_t *prof__sequence_slot(prof__sequences *q, const prof_event *e, uint64_t thread) {
     q->sequence_nr = prof__sequence_of(e);
     q->thread = thread;
-    return prof__place_of(q->index, 2 * q->s->event_count,
+    return prof__slot_find(q->index, 2 * q->s->event_count,
                           (uint64_t)q->sequence_nr * 0x9e3779b1u ^ thread, prof__sequence_same, q);
 }
 
@@ -12737,9 +12741,9 @@ PROF__FN prof_extra *prof__own_extra(struct prof_trace *s, prof_event *e) {
 /* Gives an event the stack of the forward event of asker: the backward event around it, or it. */
 PROF__FN void prof__backward_set(prof__sequences *q, struct prof_trace *s, prof_event *e,
                                  const prof_event *asker) {
-    uint32_t place = prof__has(asker) & PROF_HAS_FWD_THREAD
-        ? *prof__sequence_place(q, asker, asker->extra->fwd_thread) : 0;
-    const prof_extra *from = place ? s->events[place - 1].extra : NULL;
+    uint32_t slot = prof__has(asker) & PROF_HAS_FWD_THREAD
+        ? *prof__sequence_slot(q, asker, asker->extra->fwd_thread) : 0;
+    const prof_extra *from = slot ? s->events[slot - 1].extra : NULL;
     prof_extra *x;
     if (!(e->extra && e->extra->stack_count) && !(from && from->stack_count)) return;
     x = prof__own_extra(s, e);
@@ -12756,12 +12760,12 @@ PROF__FN void prof__set_backward_stacks(struct prof_trace *s, char *scratch) {
     memset(q.index, 0, 2 * n * sizeof *q.index);
     for (uint32_t i = 0; i < n; i++) {
         const prof_event *e = s->events + i;
-        uint32_t *place;
+        uint32_t *slot;
         root[i] = e->extra && e->extra->scope == 1 ? i : prof__moved(root, e->parent);
         if (root[i] == i) s->outside.unlinked += !(prof__has(e) & PROF_HAS_FWD_THREAD);
         if (root[i] != PROF_NONE) continue;
-        place = prof__sequence_place(&q, e, s->threads[e->thread].id);
-        if (!*place) *place = i + 1;
+        slot = prof__sequence_slot(&q, e, s->threads[e->thread].id);
+        if (!*slot) *slot = i + 1;
     }
     for (uint32_t i = 0; i < n; i++)
         if (root[i] != PROF_NONE)
@@ -12801,30 +12805,30 @@ PROF__FN void prof__link_by_id(struct prof_trace *s, char *scratch) {
     memset(scratch, 0, 2 * n * sizeof *ids.index);
     for (uint32_t i = 0; i < n; i++) {
         const prof_event *e = s->events + i;
-        uint32_t *place;
+        uint32_t *slot;
         if (!(prof__has(e) & PROF_HAS_ID) || prof__link_of(e) || !prof__in_tree(e)) continue;
-        place = prof__id_place(&ids, e->extra->id);
-        if (!*place) *place = i + 1;     /* of several the first */
+        slot = prof__id_slot(&ids, e->extra->id);
+        if (!*slot) *slot = i + 1;       /* of several the first */
     }
     for (uint32_t i = 0; i < n; i++) {
         prof_event *e = s->events + i;
         int64_t id = prof__link_of(e);
-        uint32_t *place;
+        uint32_t *slot;
         if (!id) continue;
-        place = prof__id_place(&ids, id);
-        if (id < 0 || !*place) s->outside.unlinked += e->device_type != PROF_DEVICE_CPU;
+        slot = prof__id_slot(&ids, id);
+        if (id < 0 || !*slot) s->outside.unlinked += e->device_type != PROF_DEVICE_CPU;
         else if (e->device_type != PROF_DEVICE_CPU)
-            prof__launched_by(s, i, *place - 1, s->events[*place - 1].start_ns);
-        else e->thread = s->events[*place - 1].thread;
+            prof__launched_by(s, i, *slot - 1, s->events[*slot - 1].start_ns);
+        else e->thread = s->events[*slot - 1].thread;
     }
 }
 
 /* The launch that made event i; NULL: none. */
 PROF__FN const prof__launch *prof__launched_at(const struct prof_trace *s, uint32_t i) {
     bool work = s->side && s->events[i].device_type != PROF_DEVICE_CPU;
-    size_t place = work ? s->side[i].first_kernel : PROF_NONE;
-    if (place == PROF_NONE) return NULL;
-    return (const prof__launch *)(void *)(prof__arena.base + 16 * place);
+    size_t unit = work ? s->side[i].first_kernel : PROF_NONE;
+    if (unit == PROF_NONE) return NULL;
+    return (const prof__launch *)(void *)(prof__arena.base + 16 * unit);
 }
 
 /* Puts work that overlaps in a queue into rows of its own, while there are any left. */
@@ -12914,12 +12918,12 @@ PROF__FN bool prof__memory_same(const void *context, uint32_t number) {
     return m->address == k->want->address && prof__device_is(m->device, k->want->device);
 }
 
-/* The bytes by which a record changes what is in use; 0 where it does not count. place: of the last
+/* The bytes by which a record changes what is in use; 0 where it does not count. slot: of the last
    allocation at its address. */
-PROF__FN int64_t prof__memory_change(struct prof_trace *s, prof__memory *m, uint32_t *place) {
-    prof__memory *old = *place ? s->memory.list + *place - 1 : NULL;
+PROF__FN int64_t prof__memory_change(struct prof_trace *s, prof__memory *m, uint32_t *slot) {
+    prof__memory *old = *slot ? s->memory.list + *slot - 1 : NULL;
     if (m->what == PROF__ALLOCATED) {
-        *place = (uint32_t)(m - s->memory.list) + 1;
+        *slot = (uint32_t)(m - s->memory.list) + 1;
         if (!old || old->what != PROF__ALLOCATED) return m->bytes;
         old->what = PROF__FREED;         /* its free was missed */
         m->next = (uint32_t)(old - s->memory.list) + 1;
@@ -12957,7 +12961,7 @@ PROF__FN void prof__memory_charge(struct prof_trace *s, char *scratch) {
         key.want = m;
         m->next = 0;
         change = m->what == PROF__NO_MEMORY ? 0
-               : prof__memory_change(s, m, prof__place_of(index, 2 * n, m->address,
+               : prof__memory_change(s, m, prof__slot_find(index, 2 * n, m->address,
                                                           prof__memory_same, &key));
         while (at < 31 && in_use.last[at] &&
                !prof__device_is(in_use.last[at]->device, m->device)) at++;
@@ -13069,7 +13073,7 @@ PROF__FN void prof__built_copy(struct prof_trace *s, const prof_event *from, siz
     prof__ids ids = { (uint32_t *)(void *)s->scratch, 2 * (uint32_t)count, prof__thread_id,
                       s->threads };
     uint32_t last = 0;
-    if (!given) memset(ids.index, 0, ids.places * sizeof *ids.index);
+    if (!given) memset(ids.index, 0, ids.slots * sizeof *ids.index);
     for (size_t i = 0; i < count; i++) {
         prof_event *e = s->events + s->event_count;
         if (!prof__event_right(from + i)) {
@@ -13083,13 +13087,13 @@ PROF__FN void prof__built_copy(struct prof_trace *s, const prof_event *from, siz
         e->depth = 0;
         e->flags = (uint16_t)((e->flags & 0xff) | PROF_EVENT_SUBMITTED);
         if (!given && (!s->event_count || s->threads[last].id != e->thread)) {
-            uint32_t *place = prof__id_place(&ids, (int64_t)e->thread);
-            if (!*place) {
+            uint32_t *slot = prof__id_slot(&ids, (int64_t)e->thread);
+            if (!*slot) {
                 s->threads[s->thread_count].id = e->thread;
                 s->threads[s->thread_count].name = NULL;
-                *place = ++s->thread_count;
+                *slot = ++s->thread_count;
             }
-            last = *place - 1;
+            last = *slot - 1;
         }
         if (!given) e->thread = last;
         s->event_count++;
@@ -13138,7 +13142,7 @@ PROF__FN bool prof__path_same(const void *context, uint32_t number) {
 }
 
 /* The extra of the path that is wanted: entries are "file(line): function", or the name where the
-   site has no place. NULL: no room. */
+   site is not in the source. NULL: no room. */
 PROF__FN const prof_extra *prof__path_extra(struct prof_trace *s, const prof__paths *p) {
     const prof_extra *above = p->want.parent == PROF_NONE ? NULL : p->list[p->want.parent].extra;
     const prof_site *site = prof__site(p->want.site);
@@ -13168,7 +13172,7 @@ PROF__FN const prof_extra *prof__path_extra(struct prof_trace *s, const prof__pa
 /* Gives zones the stacks of their paths. scratch: 44 bytes an event. */
 PROF__FN void prof__stacks_set(struct prof_trace *s) {
     uint32_t n = s->event_count, count = 0, *of_event = (uint32_t *)(void *)s->scratch;
-    uint32_t *index = of_event + n, *place;
+    uint32_t *index = of_event + n, *slot;
     prof__paths p;
     if (!n || !prof__session.desc.with_stack) return;
     if ((size_t)(prof__scratch_end(s) - s->scratch) < prof__query_share(s)) {
@@ -13184,14 +13188,14 @@ PROF__FN void prof__stacks_set(struct prof_trace *s) {
         if (!e->site || e->flags & PROF_EVENT_SUBMITTED) continue;
         p.want.site = e->site;
         p.want.base = own ? NULL : e->extra;
-        place = prof__place_of(index, 2 * n, (uint64_t)p.want.parent << 32 | e->site,
+        slot = prof__slot_find(index, 2 * n, (uint64_t)p.want.parent << 32 | e->site,
                                prof__path_same, &p);
-        if (!*place) {
+        if (!*slot) {
             p.want.extra = prof__path_extra(s, &p);
             p.list[count++] = p.want;
-            *place = count;
+            *slot = count;
         }
-        of_event[i] = *place - 1;
+        of_event[i] = *slot - 1;
         p.want.extra = p.list[of_event[i]].extra;
         if (!own && p.want.extra) e->extra = p.want.extra;
         if (!own || !p.want.extra || own->stack_count) continue;
@@ -13255,20 +13259,20 @@ PROF__FN void prof__flows_match(struct prof_trace *s) {
     uint32_t n = 0;
     prof__ids ids = { (uint32_t *)(void *)s->scratch, 0, prof__flow_id, s->moments };
     for (uint32_t i = 0; i < s->moment_count; i++) n += s->moments[i].kind == PROF__MOMENT_FLOW;
-    ids.places = 2 * n;
+    ids.slots = 2 * n;
     memset(ids.index, 0, 2 * n * sizeof *ids.index);
     for (uint32_t i = 0; n && i < s->moment_count; i++) {
         prof__moment *m = s->moments + i;
         if (m->kind != PROF__MOMENT_FLOW) continue;
-        *prof__id_place(&ids, m->value) = i + 1;
+        *prof__id_slot(&ids, m->value) = i + 1;
         m->kind = PROF__MOMENT_NONE;     /* until its end is found */
     }
     for (uint32_t i = 0; i < s->moment_count; i++) {
         prof__moment *m = s->moments + i, *begin = NULL;
-        uint32_t place;
+        uint32_t slot;
         if (m->kind != PROF__MOMENT_FLOW_END) continue;
-        place = n ? *prof__id_place(&ids, m->value) : 0;
-        if (place) begin = s->moments + place - 1;
+        slot = n ? *prof__id_slot(&ids, m->value) : 0;
+        if (slot) begin = s->moments + slot - 1;
         if (!begin || begin->kind == PROF__MOMENT_FLOW) m->kind = PROF__MOMENT_NONE;
         else begin->kind = PROF__MOMENT_FLOW;
     }
@@ -13294,7 +13298,7 @@ PROF__FN prof_event *prof__others_copy(struct prof_trace *s, const struct prof__
 /* Copies events that are no zones behind the zones, sorts all, and makes one tree of them. */
 PROF__FN void prof__analyse_outside(struct prof_trace *s) {
     prof_event *to = s->events + s->zone_count;
-    const uint32_t *place = (const uint32_t *)(const void *)s->scratch + s->event_count;
+    const uint32_t *index = (const uint32_t *)(const void *)s->scratch + s->event_count;
     s->memory.count = 0;
     to = prof__others_copy(s, prof__details_now.made, to);
     prof__ranges_once(s, s->zone_count, (uint32_t)(to - s->events));
@@ -13302,7 +13306,7 @@ PROF__FN void prof__analyse_outside(struct prof_trace *s) {
     (void)prof__launches_copy(s, to);
     if (prof__events_sort(s->events, s->event_count, s->scratch, prof__events_after))
         for (uint32_t i = 0; i < s->memory.count; i++)
-            s->memory.list[i].event = prof__moved(place, s->memory.list[i].event);
+            s->memory.list[i].event = prof__moved(index, s->memory.list[i].event);
     prof__outside_tree(s, s->thread_count + s->outside_count);
     prof__stacks_set(s);
     if (s->outside.any_backward) prof__set_backward_stacks(s, s->scratch);
@@ -13519,7 +13523,7 @@ PROF__FN size_t prof__sums_averages(const struct prof_trace *s, const prof_avera
 
 /* Memory for rows that are made of them. most: how many. */
 PROF__FN prof_average *prof__sums_room(const struct prof_trace *s, size_t *most) {
-    *most = s->sums.merged.places;
+    *most = s->sums.merged.slots;
     return s->sums.rows;
 }
 
@@ -13730,13 +13734,13 @@ typedef struct prof__groups {
     prof__group *rows;
     uint32_t *row_of_site, *index;       /* row + 1; 0: none */
     uint32_t *order;                     /* the rows in first-seen order */
-    uint32_t count, places;
+    uint32_t count, slots;
     struct prof__percentile *percentiles;          /* three of each row; NULL: no percentiles */
     uint32_t shift;                      /* a quarter of their ranges is 2^shift ns */
 } prof__groups;
 
 /* The memory after the rows, where a table puts its own order of them. */
-PROF__FN char *prof__groups_end(const prof__groups *g) { return (char *)(g->index + g->places); }
+PROF__FN char *prof__groups_end(const prof__groups *g) { return (char *)(g->index + g->slots); }
 
 PROF__FN void prof__groups_open(prof__groups *g, const struct prof_trace *s,
                                 const prof_averages_desc *by, bool records) {
@@ -13745,11 +13749,11 @@ PROF__FN void prof__groups_open(prof__groups *g, const struct prof_trace *s,
     g->s = s;
     if (by) g->by = *by;
     g->records = PROF__BARE || records;
-    g->places = 2 * max + 1;
+    g->slots = 2 * max + 1;
     g->rows = (prof__group *)(void *)s->scratch;
     g->row_of_site = (uint32_t *)(void *)(g->rows + max);
     g->index = g->row_of_site + sites;
-    memset(g->row_of_site, 0, (sites + g->places) * sizeof(uint32_t));
+    memset(g->row_of_site, 0, (sites + g->slots) * sizeof(uint32_t));
 }
 
 /* What tells rows of one name apart in any case: node, device type, legacy, user annotation. */
@@ -13864,9 +13868,9 @@ PROF__FN prof_event prof__group_event(const prof__groups *g, uint32_t first, boo
 /* Finds the row of an event by its hash, or makes one, with `first`. */
 PROF__FN uint32_t prof__group_find(prof__groups *g, const prof_event *e, uint32_t first) {
     uint32_t hash = prof__group_hash(&g->by, e);
-    uint32_t at = (uint32_t)((uint64_t)hash * g->places >> 32);   /* a Cortex-M0 cannot divide */
+    uint32_t at = (uint32_t)((uint64_t)hash * g->slots >> 32);   /* a Cortex-M0 cannot divide */
     prof__group *r;
-    for (; g->index[at]; at = at + 1 == g->places ? 0 : at + 1) {
+    for (; g->index[at]; at = at + 1 == g->slots ? 0 : at + 1) {
         prof_event other;
         r = g->rows + g->index[at] - 1;
         if (r->hash != hash) continue;
@@ -14663,7 +14667,7 @@ PROF__FN const prof_table_desc *prof__table_usual(prof_table_desc *d) {
 }
 
 #if !PROF__BARE
-/* ---- cells that only hosts have: of memory, shapes, FLOPs, places, devices ---- */
+/* ---- cells that only hosts have: of memory, shapes, FLOPs, sites, devices ---- */
 
 /* A path, which is cut at its beginning when it is too long. */
 PROF__FN void prof__table_path(prof__table *t, int column, const char *path) {
@@ -15172,14 +15176,14 @@ PROF__FN void prof__table_head(prof__table *t) {
 }
 
 /* The counts of prof_stats that matter when they are not zero. */
-#define PROF__NOTE_PLACE(name, value, place, note) offsetof(prof_stats, name),
-static const uint16_t prof__note_places[] = {
-    PROF__STATS(PROF__NOTE_PLACE, PROF__STAT_HOST(PROF__NOTE_PLACE), PROF__STAT_NONE)
+#define PROF__NOTE_OFFSET(name, value, index, note) offsetof(prof_stats, name),
+static const uint16_t prof__note_offsets[] = {
+    PROF__STATS(PROF__NOTE_OFFSET, PROF__STAT_HOST(PROF__NOTE_OFFSET), PROF__STAT_NONE)
 };
-#define PROF__NOTES (sizeof prof__note_places / sizeof *prof__note_places)
+#define PROF__NOTES (sizeof prof__note_offsets / sizeof *prof__note_offsets)
 
 PROF__FN const char *prof__note_key(size_t note) {
-#define PROF__NOTE_KEY(name, value, place, note) #name "\0"
+#define PROF__NOTE_KEY(name, value, index, note) #name "\0"
     static const char keys[] =
         PROF__STATS(PROF__NOTE_KEY, PROF__STAT_HOST(PROF__NOTE_KEY), PROF__STAT_NONE);
     return prof__text_of(keys, note);
@@ -15187,14 +15191,14 @@ PROF__FN const char *prof__note_key(size_t note) {
 
 /* What to do about it. */
 PROF__FN const char *prof__note_text(size_t note) {
-#define PROF__NOTE_TEXT(name, value, place, note) note "\0"
+#define PROF__NOTE_TEXT(name, value, index, note) note "\0"
     static const char texts[] =
         PROF__STATS(PROF__NOTE_TEXT, PROF__STAT_HOST(PROF__NOTE_TEXT), PROF__STAT_NONE);
     return prof__text_of(texts, note);
 }
 
 PROF__FN uint64_t prof__note_count(const prof_stats *s, size_t note) {
-    return *(const uint64_t *)(const void *)((const char *)s + prof__note_places[note]);
+    return *(const uint64_t *)(const void *)((const char *)s + prof__note_offsets[note]);
 }
 
 /* Says what was dropped from the trace or mended in it. */
@@ -15364,44 +15368,44 @@ PROF__FN uint64_t prof__chrome_tid(const struct prof_trace *s, uint32_t thread) 
     return prof__clock_kind(s) == PROF_CLOCK_PLATFORM ? thread : s->threads[thread].id & INT32_MAX;
 }
 
-/* `"pid":1,"tid":2,"ts":` of a thread: the same for all its events. */
-typedef struct prof__place {
+/* What leads all events of a thread: `"pid":1,"tid":2,"ts":` */
+typedef struct prof__lead {
     uint32_t thread;
     uint64_t tid;
     size_t length;                       /* hosted: of the text */
     char text[PROF__BARE ? 1 : 64];
-} prof__place;
+} prof__lead;
 
 /* pid: of the writer, who asks once: it is a call to the kernel. */
-PROF__FN void prof__chrome_place(prof__place *place, uint32_t pid, uint32_t thread, uint64_t tid) {
-    char *p = place->text;
-    place->thread = thread;
-    place->tid = tid;
+PROF__FN void prof__lead_make(prof__lead *lead, uint32_t pid, uint32_t thread, uint64_t tid) {
+    char *p = lead->text;
+    lead->thread = thread;
+    lead->tid = tid;
     if (PROF__BARE) return;
     p = PROF__LITERAL(p, "\"pid\":");
     p = prof__text_u64(p, pid);
     p = PROF__LITERAL(p, ",\"tid\":");
     p = prof__text_u64(p, tid);
     p = PROF__LITERAL(p, ",\"ts\":");
-    place->length = (size_t)(p - place->text);
+    lead->length = (size_t)(p - lead->text);
 }
 
 /* Begins an event of a thread, up to its time. ph: with what else stands before its name. */
-PROF__FN void prof__chrome_front(prof__out *o, const prof__place *place, const char *ph,
+PROF__FN void prof__chrome_front(prof__out *o, const prof__lead *lead, const char *ph,
                                  const char *name, int64_t ns) {
     prof__out_f(o, ",\n{\"ph\":\"%s\",\"name\":\"%j\",", ph, name);
-    if (PROF__BARE) prof__out_f(o, "\"pid\":1,\"tid\":%u,\"ts\":%t", place->tid, ns);
-    else prof__out_f(o, "%b%t", place->text, place->length, ns);
+    if (PROF__BARE) prof__out_f(o, "\"pid\":1,\"tid\":%u,\"ts\":%t", lead->tid, ns);
+    else prof__out_f(o, "%b%t", lead->text, lead->length, ns);
 }
 
-PROF__FN void prof__chrome_zone(prof__out *o, const prof__place *place, const char *name,
+PROF__FN void prof__chrome_zone(prof__out *o, const prof__lead *lead, const char *name,
                                 int64_t start_ns, int64_t end_ns, uint32_t flags) {
     const char *end = prof__is_partial(flags) ? ",\"args\":{\"finished\":false,\"partial\":true}}"
                     : flags & PROF_EVENT_UNFINISHED ? ",\"args\":{\"finished\":false}}"
                     : flags & PROF_EVENT_PARTIAL ? ",\"args\":{\"partial\":true}}" : "}";
     char *p;
     if (PROF__BARE) {
-        prof__chrome_front(o, place, "X\",\"cat\":\"cpu_op", name, start_ns);
+        prof__chrome_front(o, lead, "X\",\"cat\":\"cpu_op", name, start_ns);
         prof__out_f(o, ",\"dur\":%t%s", end_ns - start_ns, end);
         return;
     }
@@ -15410,8 +15414,8 @@ PROF__FN void prof__chrome_zone(prof__out *o, const prof__place *place, const ch
     prof__out_json(o, name);
     prof__out_room(o, 160);
     p = PROF__LITERAL(o->p, "\",");
-    memcpy(p, place->text, sizeof place->text);   /* all: a copy of known size is the fastest */
-    p = prof__text_us(p + place->length, (uint64_t)start_ns);
+    memcpy(p, lead->text, sizeof lead->text);   /* all: a copy of known size is the fastest */
+    p = prof__text_us(p + lead->length, (uint64_t)start_ns);
     p = PROF__LITERAL(p, ",\"dur\":");
     o->p = prof__text_us(p, (uint64_t)end_ns - (uint64_t)start_ns);
     if (PROF__UNLIKELY(end[1])) prof__out_text(o, end);
@@ -15430,12 +15434,12 @@ PROF__FN void prof__chrome_process(prof__out *o, const struct prof_trace *s) {
 }
 
 PROF__FN void prof__chrome_thread(prof__out *o, uint32_t pid, uint64_t tid, const char *name,
-                                  uint32_t place) {
+                                  uint32_t index) {
     prof__out_text(o, ",\n");
     prof__chrome_meta(o, "thread_name", pid, tid, "name");
     prof__out_f(o, name ? "\"thread %u (%j)\"}},\n" : "\"thread %u\"}},\n", tid, name);
     prof__chrome_meta(o, "thread_sort_index", pid, tid, "sort_index");
-    prof__out_f(o, "%u}}", (uint64_t)place);
+    prof__out_f(o, "%u}}", (uint64_t)index);
 }
 
 /* Is it the row for the overhead of profiling a device, which in the trace is a process? */
@@ -15449,7 +15453,7 @@ typedef struct prof__chrome {
     prof__out *o;
     const struct prof_trace *s;
     struct prof__gpu *gpu;
-    prof__place place;                   /* of the last plain zone or moment */
+    prof__lead lead;                     /* of the last plain zone or moment */
 } prof__chrome;
 
 #if !PROF__BARE
@@ -15484,9 +15488,9 @@ typedef struct prof__cover {
    106 bytes for each device event and for each call that launches one. */
 typedef struct prof__gpu {
     const struct prof_trace *s;
-    uint32_t places;                     /* of calls: 2 for each such event; of the index 4 */
+    uint32_t slots;                      /* of calls: 2 for each such event; of the index 4 */
     uint32_t *calls, *index;             /* number + 1; 0: free */
-    uint8_t *launched;                   /* by place of calls: the call launched something */
+    uint8_t *launched;                   /* by slot of calls: the call launched something */
     prof__cover *covers;
     uint32_t count, most;                /* of covers; most: those of annotations stop there */
     uint32_t pid;
@@ -15500,24 +15504,24 @@ PROF__FN bool prof__gpu_same_cover(const void *context, uint32_t number) {
            c->at.id == g->want.at.id;
 }
 
-/* The place in the index of the call with this id. */
+/* The slot in the index of the call with this id. */
 PROF__FN uint32_t *prof__gpu_call(prof__gpu *g, int64_t id) {
-    prof__ids ids = { g->calls, g->places, prof__event_id, g->s->events };
-    return prof__id_place(&ids, id);
+    prof__ids ids = { g->calls, g->slots, prof__event_id, g->s->events };
+    return prof__id_slot(&ids, id);
 }
 
 PROF__FN bool prof__is_call(const prof_event *e) {
     return prof__has(e) & PROF_HAS_ID && prof__in_tree(e) && prof__is_launch(e);
 }
 
-/* The place of the call that launched this work: the one that its link names; or where links name
+/* The slot of the call that launched this work: the one that its link names; or where links name
    ops, those of calls too, as in Kineto, the one of its own id. NULL: none. */
 PROF__FN uint32_t *prof__gpu_launch(prof__gpu *g, const prof_event *e) {
     int64_t ids[2] = { prof__link_of(e), prof__has(e) & PROF_HAS_ID ? e->extra->id : 0 };
     for (int i = 0; i < 2; i++) {
-        uint32_t *place = ids[i] ? prof__gpu_call(g, ids[i]) : NULL;
-        if (place && *place && (i == 1) == (prof__link_of(g->s->events + *place - 1) != 0))
-            return place;
+        uint32_t *slot = ids[i] ? prof__gpu_call(g, ids[i]) : NULL;
+        if (slot && *slot && (i == 1) == (prof__link_of(g->s->events + *slot - 1) != 0))
+            return slot;
     }
     return NULL;
 }
@@ -15550,26 +15554,26 @@ PROF__FN prof__stream prof__stream_of(const struct prof_trace *s, const prof_eve
 
 /* Extends the time that `event` covers on e's stream by e. */
 PROF__FN void prof__gpu_cover(prof__gpu *g, uint32_t event, const prof_event *e) {
-    uint32_t *place;
+    uint32_t *slot;
     prof__cover *c;
     g->want.at = prof__stream_of(g->s, e);
     g->want.event = event;
     g->want.start_ns = e->start_ns;
     g->want.end_ns = e->end_ns;
-    place = prof__place_of(g->index, 2 * g->places,
+    slot = prof__slot_find(g->index, 2 * g->slots,
                            (uint64_t)(uint32_t)g->want.at.device << 40 ^ (uint64_t)g->want.at.id ^
                                (uint64_t)event << 32, prof__gpu_same_cover, g);
-    if (!*place) {
+    if (!*slot) {
         if (event != PROF_NONE && g->count >= g->most) return;
         g->covers[g->count++] = g->want;
-        *place = g->count;
+        *slot = g->count;
     }
-    c = g->covers + *place - 1;
+    c = g->covers + *slot - 1;
     c->start_ns = PROF__MIN(c->start_ns, e->start_ns);
     c->end_ns = PROF__MAX(c->end_ns, e->end_ns);
 }
 
-/* Finds calls, streams and covers among device events; without any places stays 0. */
+/* Finds calls, streams and covers among device events; without any slots stays 0. */
 PROF__FN void prof__gpu_open(prof__gpu *g, const struct prof_trace *s) {
     uint32_t n = 0;
     memset(g, 0, sizeof *g);
@@ -15584,26 +15588,26 @@ PROF__FN void prof__gpu_open(prof__gpu *g, const struct prof_trace *s) {
     }
     if (!n) return;
     g->most += 2 * n;                    /* the streams have room: one for each work */
-    g->places = 2 * n;
+    g->slots = 2 * n;
     g->covers = (prof__cover *)(void *)s->scratch;
     g->calls = (uint32_t *)(void *)(g->covers + 2 * n);
-    g->index = g->calls + g->places;
-    g->launched = (uint8_t *)(g->index + 2 * g->places);
-    memset(g->calls, 0, g->places * (3 * sizeof *g->calls + 1));
+    g->index = g->calls + g->slots;
+    g->launched = (uint8_t *)(g->index + 2 * g->slots);
+    memset(g->calls, 0, g->slots * (3 * sizeof *g->calls + 1));
     for (uint32_t i = 0; i < s->event_count; i++) {
-        uint32_t *place = prof__is_call(s->events + i) ? prof__gpu_call(g, s->events[i].extra->id)
+        uint32_t *slot = prof__is_call(s->events + i) ? prof__gpu_call(g, s->events[i].extra->id)
                                                        : NULL;
-        if (place && !*place) *place = i + 1;
+        if (slot && !*slot) *slot = i + 1;
     }
     for (uint32_t i = 0; i < s->event_count; i++) {
         const prof_event *e = s->events + i;
-        uint32_t *place;
+        uint32_t *slot;
         if (!e->extra || e->device_type == PROF_DEVICE_CPU) continue;
         prof__gpu_cover(g, PROF_NONE, e);
-        place = prof__gpu_launch(g, e);
-        if (!place) continue;
-        g->launched[place - g->calls] = 1;
-        for (uint32_t up = *place - 1; up != PROF_NONE; up = s->events[up].parent)
+        slot = prof__gpu_launch(g, e);
+        if (!slot) continue;
+        g->launched[slot - g->calls] = 1;
+        for (uint32_t up = *slot - 1; up != PROF_NONE; up = s->events[up].parent)
             if (prof__is_annotation(s->events + up)) prof__gpu_cover(g, up, e);
     }
 }
@@ -15705,12 +15709,12 @@ PROF__FN void prof__chrome_ids(prof__out *o, uint32_t parent) {
                 parent == PROF_NONE ? 0 : (int64_t)parent + 1);
 }
 
-/* ---- places: see prof_chrome_source ---- */
+/* ---- sites: see prof_chrome_source ---- */
 
 /* shared, for static sites: other sites, or calls without a site, have the same name. Only traces
    of sessions use it, one writer at a time. */
 static struct prof__sources {
-    bool told, all, listed;              /* some events tell their places; each; the head does */
+    bool told, all, listed;              /* some events tell their sites; each; the head does */
     bool shared[PROF_MAX_SITES + PROF__OWN_SITES + 1];
 } prof__sources;
 
@@ -15825,7 +15829,7 @@ PROF__FN void prof__chrome_arrow(prof__out *o, const prof__gpu *g, const char *n
 PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e) {
     const char *type = e->extra ? e->extra->activity_type : NULL;
     bool instant = type && strcmp(type, "cpu_instant_event") == 0, call = prof__is_call(e);
-    uint32_t i = (uint32_t)(e - g->s->events), by, *place;
+    uint32_t i = (uint32_t)(e - g->s->events), by, *slot;
     const prof_event *from;
     const prof__launch *launch = prof__launched_at(g->s, i);
     if (!type) type = e->device_type != PROF_DEVICE_CPU ? "kernel"
@@ -15845,10 +15849,10 @@ PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e)
                            (int64_t)launch->at, false);
         prof__chrome_arrow(o, g, "ac2g", PROF__LAUNCH_IDS + i, e, e->start_ns, true);
     }
-    if (!g->places || (!call && e->device_type == PROF_DEVICE_CPU)) return;
-    place = call ? prof__gpu_call(g, e->extra->id) : prof__gpu_launch(g, e);
-    if (!place || !*place || !g->launched[place - g->calls]) return;
-    from = g->s->events + *place - 1;    /* an arrow's end, where the trace has both */
+    if (!g->slots || (!call && e->device_type == PROF_DEVICE_CPU)) return;
+    slot = call ? prof__gpu_call(g, e->extra->id) : prof__gpu_launch(g, e);
+    if (!slot || !*slot || !g->launched[slot - g->calls]) return;
+    from = g->s->events + *slot - 1;     /* an arrow's end, where the trace has both */
     if (!call || from == e)
         prof__chrome_arrow(o, g, "ac2g", from->extra->id, e, e->start_ns, !call);
 }
@@ -15994,15 +15998,15 @@ PROF__FN void prof__chrome_pairs(prof__out *o, const prof__gpu *g) {
     memset(q.index, 0, 2 * n * sizeof *q.index);
     for (uint32_t i = 0; i < n; i++) {
         const prof_event *e = s->events + i;
-        uint32_t *place = prof__asks_forward(e) ? prof__sequence_place(&q, e, e->extra->fwd_thread)
+        uint32_t *slot = prof__asks_forward(e) ? prof__sequence_slot(&q, e, e->extra->fwd_thread)
                                                 : NULL;
-        if (place && !*place) *place = i + 1;
+        if (slot && !*slot) *slot = i + 1;
         forward[i] = PROF_NONE;
     }
     for (uint32_t i = 0; i < n; i++) {
         const prof_event *e = s->events + i;
         if (!prof__has_sequence(e) || prof__asks_forward(e)) continue;
-        at = *prof__sequence_place(&q, e, s->threads[e->thread].id);
+        at = *prof__sequence_slot(&q, e, s->threads[e->thread].id);
         if (at && e->start_ns <= s->events[at - 1].start_ns) forward[at - 1] = i;
     }
     for (uint32_t i = 0; i < n && !o->failed; i++) {
@@ -16181,7 +16185,7 @@ PROF__FN char *prof__metadata_find(prof__entries *m, const char *entry) {
     return NULL;
 }
 
-/* Adds an entry in place of an older one of its key. json: of the value's text. */
+/* Adds an entry instead of an older one of its key. json: of the value's text. */
 PROF__FN prof_result prof__metadata_add(const char *key, const char *value, bool json) {
     static const char own[][20] = { "schemaVersion", "prof", "displayTimeUnit",
                                     "baseTimeNanoseconds", "traceEvents", "traceName" };
@@ -16259,7 +16263,7 @@ PROF__CALL prof_result prof_set_distributed(const prof_distributed *info) {
 
 /* ---- the trace's head ---- */
 
-/* Rows by name, or by name and place. */
+/* Rows by name, or by name and site. */
 PROF__FN void prof__chrome_sums_list(prof__out *o, const struct prof_trace *s, bool by_site) {
     char source[PROF__SOURCE];
     prof_averages_desc by;
@@ -16651,16 +16655,16 @@ PROF__CALL void prof_trace_handler(void *user, prof_trace *trace) {
 
 /* ---- the whole ---- */
 
-/* Makes a thread's place the writer's. */
+/* Makes a thread's lead the writer's. */
 PROF__EAGER void prof__chrome_at(prof__chrome *w, uint32_t thread) {
-    if (PROF__LIKELY(w->place.thread == thread)) return;
-    prof__chrome_place(&w->place, prof__chrome_pid(w->s), thread, prof__chrome_tid(w->s, thread));
+    if (PROF__LIKELY(w->lead.thread == thread)) return;
+    prof__lead_make(&w->lead, prof__chrome_pid(w->s), thread, prof__chrome_tid(w->s, thread));
 }
 
 /* An instant (value NULL) or a counter's value; real: the value is the bits of a double. */
-PROF__FN void prof__chrome_put_moment(prof__out *o, const prof__place *place, const char *name,
+PROF__FN void prof__chrome_put_moment(prof__out *o, const prof__lead *lead, const char *name,
                                       int64_t ns, const int64_t *value, bool real) {
-    prof__chrome_front(o, place, value ? "C" : "i\",\"cat\":\"cpu_instant_event\",\"s\":\"t", name,
+    prof__chrome_front(o, lead, value ? "C" : "i\",\"cat\":\"cpu_instant_event\",\"s\":\"t", name,
                        ns);
     if (!value) prof__out_text(o, "}");
     else if (!PROF__BARE && real) PROF__HOST(prof__chrome_real(o, (uint64_t)*value));
@@ -16674,7 +16678,7 @@ PROF__FN void prof__chrome_moment(prof__chrome *w, const prof__moment *m) {
         return;
     }
     prof__chrome_at(w, m->thread);
-    prof__chrome_put_moment(w->o, &w->place, prof__site(m->site)->name, m->ns,
+    prof__chrome_put_moment(w->o, &w->lead, prof__site(m->site)->name, m->ns,
                             m->kind == PROF__MOMENT ? NULL : &m->value,
                             m->kind == PROF__MOMENT_REAL);
 }
@@ -16682,7 +16686,7 @@ PROF__FN void prof__chrome_moment(prof__chrome *w, const prof__moment *m) {
 PROF__FN void prof__chrome_event(prof__chrome *w, const prof_event *e) {
     if (PROF__UNLIKELY(prof__chrome_other(w->o, w->gpu, e))) return;
     prof__chrome_at(w, e->thread);
-    prof__chrome_zone(w->o, &w->place, e->name, e->start_ns, e->end_ns, e->flags);
+    prof__chrome_zone(w->o, &w->lead, e->name, e->start_ns, e->end_ns, e->flags);
     prof__event_on_cpu(w->o, w->s, e);
 }
 
@@ -16694,8 +16698,8 @@ PROF__FN void prof__chrome_event(prof__chrome *w, const prof_event *e) {
 typedef struct prof__waiting { int64_t start_ns; uint32_t depth, first; } prof__waiting;
 typedef struct prof__order {
     prof__waiting *waits;                   /* the caller's. first: where its run begins */
-    uint32_t room, count;                /* its places, and how many zones wait */
-    void (*write)(void *user, uint32_t place);   /* writes the zone that waits at this place */
+    uint32_t room, count;                /* its slots, and how many zones wait */
+    void (*write)(void *user, uint32_t slot);   /* writes the zone that waits at this slot */
     void *user;
 } prof__order;
 
@@ -16721,8 +16725,8 @@ PROF__FN void prof__order_end(prof__order *o) {
     o->count = 0;
 }
 
-/* The place for the next zone of a thread, at most 255 deep. Writes the zones that are certain to
-   come before it, and where no place is left all that wait. */
+/* The slot for the next zone of a thread, at most 255 deep. Writes the zones that are certain to
+   come before it, and where no slot is left all that wait. */
 PROF__FN uint32_t prof__order_add(prof__order *o, uint32_t depth, int64_t start_ns) {
     const prof__waiting *last;
     prof__waiting own = { start_ns, PROF__MIN(depth, 255u), 0 };
@@ -16755,9 +16759,9 @@ PROF__FN void prof__by_end_row(void *user, const prof__row *row) {
     prof__order_end(&((prof__by_end *)user)->order);
 }
 
-PROF__FN void prof__by_end_held(void *user, uint32_t place) {
+PROF__FN void prof__by_end_held(void *user, uint32_t slot) {
     prof__by_end *u = (prof__by_end *)user;
-    prof__chrome_event(u->w, u->held + place);
+    prof__chrome_event(u->w, u->held + slot);
 }
 
 PROF__FN void prof__by_end_take(void *user, const prof__close *c) {
@@ -16941,18 +16945,18 @@ PROF__FN bool prof__forest_same(const prof__forest *f, uint32_t a, uint32_t b) {
 }
 
 /* The link that leads to the sibling like this one, or where it would be inserted. */
-PROF__FN uint32_t *prof__forest_place(prof__forest *f, uint32_t *place, const prof__node *like) {
+PROF__FN uint32_t *prof__forest_slot(prof__forest *f, uint32_t *slot, const prof__node *like) {
     uint32_t hash = PROF__BARE ? 0 : like->next[PROF__HASH];
-    for (uint32_t h = hash; *place != PROF_NONE; h >>= 1) {
-        prof__node *n = f->nodes + *place;
+    for (uint32_t h = hash; *slot != PROF_NONE; h >>= 1) {
+        prof__node *n = f->nodes + *slot;
         bool like_it = PROF__BARE || n->next[PROF__HASH] == hash;
         if (like_it && prof__forest_same(f, n->what, like->what)) break;
-        place = n->next + (h & 1);
+        slot = n->next + (h & 1);
     }
-    return place;
+    return slot;
 }
 
-/* Removes a node from siblings, among which prof__forest_place finds none any more: left branches
+/* Removes a node from siblings, among which prof__forest_slot finds none any more: left branches
    are rotated to the right until there is none. */
 PROF__FN uint32_t prof__forest_pop(prof__forest *f, uint32_t *from) {
     uint32_t at = *from;
@@ -16992,15 +16996,15 @@ PROF__FN void prof__forest_merge(prof__forest *f, uint32_t *list, uint32_t from)
             from = PROF_NONE;
         }
         while (from != PROF_NONE) {
-            uint32_t moved = prof__forest_pop(f, &from), *place;
+            uint32_t moved = prof__forest_pop(f, &from), *slot;
             prof__node *n = f->nodes + moved;
-            place = prof__forest_place(f, list, n);
-            if (*place == PROF_NONE) {
-                *place = moved;
+            slot = prof__forest_slot(f, list, n);
+            if (*slot == PROF_NONE) {
+                *slot = moved;
                 continue;
             }
-            f->nodes[*place].value += n->value;
-            n->what = *place;
+            f->nodes[*slot].value += n->value;
+            n->what = *slot;
             n->next[0] = waiting;
             waiting = moved;
         }
@@ -17050,7 +17054,7 @@ PROF__FN void prof__forest_deepest(void *forest, const prof__close *c) {
 /* Makes the paths of all zones, cut after depth `limit`. False: they do not fit. */
 PROF__FN bool prof__forest_open(prof__forest *f, const struct prof_trace *s, prof_metric metric,
                                 uint32_t limit) {
-    const size_t size = sizeof *f->nodes + sizeof(uint32_t);   /* with its place in the list */
+    const size_t size = sizeof *f->nodes + sizeof(uint32_t);   /* with its slot in the list */
     uintptr_t at, end;
     memset(f, 0, sizeof *f);
     f->s = s;
@@ -17827,8 +17831,8 @@ PROF__FN int64_t prof__along(const prof_shape *list, uint32_t i, int64_t other) 
     return list->count && list->dims ? list->dims[list->count == 1 ? 0 : i] : other;
 }
 
-/* The number of places where the kernel, w long, fits along dimension i of an input that is x long;
-   0: none, or there is no such convolution. */
+/* The number of positions where the kernel, w long, fits along dimension i of an input that is x
+   long; 0: none, or there is no such convolution. */
 PROF__FN uint64_t prof__conv_length(const prof_flops_desc *d, uint32_t i, int64_t x, int64_t w) {
     int64_t stride = prof__along(&d->stride, i, 1), padding = prof__along(&d->padding, i, 0),
             dilation = prof__along(&d->dilation, i, 1);
@@ -17855,7 +17859,7 @@ PROF__FN bool prof__conv_fits(const prof_shape *x, const prof_shape *w, const pr
     return x->dims[1] % channels == 0 && (!groups || x->dims[1] / channels == groups);
 }
 
-/* Each place of the output, or where transposed of the input, takes the whole kernel. */
+/* Each position of the output, or where transposed of the input, takes the whole kernel. */
 PROF__FN uint64_t prof__flops_conv_of(const prof__op *op, const prof_shape *x,
                                       const prof_shape *w, const prof_shape *output) {
     const prof_flops_desc *d = op->desc;
@@ -17883,7 +17887,7 @@ PROF__FN uint64_t prof__flops_conv_backward(const prof__op *op) {
 }
 
 /* Query, key and value are each (batch, heads, length, size); several heads of the query may share
-   one of the key. Each pair of a place in the query and a place in the key takes of_query products
+   one of the key. Each pair of a position in the query and one in the key takes of_query products
    over the size of a query, and of_value products over the size of a value. */
 PROF__FN uint64_t prof__flops_pairs(const prof__op *op, const prof_shape *in, uint64_t of_query,
                                     uint64_t of_value) {
@@ -18118,7 +18122,7 @@ PROF__FN void prof__raw_open_head(prof__raw *w, const prof__row *row, uint64_t e
     prof__raw_u64(w, end);
 }
 
-#define PROF__RAW_PUT(name, value, place, note) counts[place] = s->name;
+#define PROF__RAW_PUT(name, value, index, note) counts[index] = s->name;
 
 PROF__FN void prof__raw_counts(prof__raw *w, const prof_stats *s, bool last) {
     uint64_t counts[PROF__NO + 1];
@@ -18223,7 +18227,7 @@ PROF__FN uint64_t prof__item_start(const prof__item *i) {
    writes the stream writes this: prof__stream_lock, on a target the one caller of prof_flush. */
 static struct prof__chrome_stream {
     prof__out out;
-    prof__place place;
+    prof__lead lead;
     prof__scale scale;
     prof_sink sink;
     bool told;                           /* the head is written */
@@ -18241,8 +18245,8 @@ PROF__FN void prof__chrome_begin(const struct prof_trace *s) {
 /* Writes a row's name before its events; again: also if it was written before. */
 PROF__FN void prof__chrome_tell(prof__row *row, bool again) {
     struct prof__chrome_stream *c = &prof__chrome_out;
-    uint32_t place = prof__row_place(row);
-    uint64_t tid = prof__clock_kind(&prof__trace) == PROF_CLOCK_PLATFORM ? place
+    uint32_t index = prof__row_index(row);
+    uint64_t tid = prof__clock_kind(&prof__trace) == PROF_CLOCK_PLATFORM ? index
                                                             : row->info.id & INT32_MAX;
     bool tell = again || !PROF__LOAD(row->announced);
     char copy[sizeof row->name], *name = PROF__BARE ? row->name : copy;
@@ -18251,9 +18255,9 @@ PROF__FN void prof__chrome_tell(prof__row *row, bool again) {
     if (tell) {
         if (!PROF__BARE) prof__row_name_read(row, name);
         prof__chrome_thread(&c->out, prof__chrome_pid(&prof__trace), tid, name[0] ? name : NULL,
-                            place);
+                            index);
     }
-    prof__chrome_place(&c->place, prof__chrome_pid(&prof__trace), place, tid);
+    prof__lead_make(&c->lead, prof__chrome_pid(&prof__trace), index, tid);
 }
 
 PROF__FN void prof__chrome_item(struct prof__chrome_stream *c, const prof__item *i) {
@@ -18261,7 +18265,7 @@ PROF__FN void prof__chrome_item(struct prof__chrome_stream *c, const prof__item 
     int64_t start = prof__to_ns(&c->scale, prof__item_start(i)), value = (int64_t)i->value;
     char step[40] = "ProfilerStep#";
     if (i->kind == PROF__INSTANT || i->kind == PROF__COUNTER || i->kind == PROF__REAL) {
-        prof__chrome_put_moment(&c->out, &c->place, name, start,
+        prof__chrome_put_moment(&c->out, &c->lead, name, start,
                                 i->kind == PROF__INSTANT ? NULL : &value, i->kind == PROF__REAL);
         return;
     }
@@ -18269,7 +18273,7 @@ PROF__FN void prof__chrome_item(struct prof__chrome_stream *c, const prof__item 
         *prof__text_u64(step + 13, i->value) = 0;
         name = step;
     }
-    prof__chrome_zone(&c->out, &c->place, name, start, prof__to_ns(&c->scale, i->end),
+    prof__chrome_zone(&c->out, &c->lead, name, start, prof__to_ns(&c->scale, i->end),
                       prof__item_flags(i));
 }
 
@@ -18461,8 +18465,8 @@ PROF__FN prof__segment *prof__stream_find(uint32_t *row, size_t last, prof__span
     return g;
 }
 
-PROF__FN void prof__shown_write(void *chrome, uint32_t place) {
-    prof__chrome_item((struct prof__chrome_stream *)chrome, prof__outgoing.shown.held + place);
+PROF__FN void prof__shown_write(void *chrome, uint32_t slot) {
+    prof__chrome_item((struct prof__chrome_stream *)chrome, prof__outgoing.shown.held + slot);
 }
 
 /* Writes the head and the thread's name, if they are new, and records until the buffer is half
@@ -19390,17 +19394,17 @@ PROF__FN void prof__tally_clear(prof__tally *r) {
 
 /* The row of a site; NULL: no room. */
 PROF__FN prof__tally *prof__tally_of(uint32_t site) {
-    prof__tally **place = prof__tally_rows + ((site >> 8) - PROF__FIRST_SITE), *r;
+    prof__tally **slot = prof__tally_rows + ((site >> 8) - PROF__FIRST_SITE), *r;
     uintptr_t lock;
-    if (*place) return *place;
-    r = (prof__tally *)prof__take(sizeof **place, 0);
+    if (*slot) return *slot;
+    r = (prof__tally *)prof__take(sizeof **slot, 0);
     if (!r) return NULL;
     prof__tally_clear(r);
     r->site = site;
     lock = prof__lock();
-    if (!*place) *place = r;
+    if (!*slot) *slot = r;
     prof__unlock(lock);
-    return *place;
+    return *slot;
 }
 
 /* Sums up the next record of a context; false: there is none. Interrupts may do so meanwhile. */
@@ -19460,7 +19464,7 @@ PROF__FN void prof__tally_close(void) {
     }
 }
 
-/* The first row from j on that has the name of row i, at another place perhaps. */
+/* The first row from j on that has the name of row i, of another site perhaps. */
 PROF__FN uint32_t prof__tally_named(prof__tally *const *rows, uint32_t i, uint32_t j) {
     while (j < PROF_MAX_SITES &&
            !(rows[j] && strcmp(prof__tally_name(rows[i]), prof__tally_name(rows[j])) == 0)) j++;
@@ -19522,22 +19526,22 @@ PROF__FN const prof_site *prof__merged_site(const prof__merged *y, uint32_t site
     return y->by_site ? prof__site_placed(site >> 8) : NULL;
 }
 
-/* The merged row of a site's name, or place, which has the site of it that was seen first; that of
-   all others where none is free. */
+/* The merged row of a site's name, or of the site; it has the site of it that was seen first. That
+   of all others where none is free. */
 PROF__FN prof__tally *prof__merged_of(prof__merged *y, uint32_t site) {
     const char *name = site ? prof__site(site >> 8)->name : "";
-    const prof_site *place = prof__merged_site(y, site);
+    const prof_site *placed = prof__merged_site(y, site);
     size_t length;
-    uint32_t i = prof__hash_site(prof__hash(name, &length), place) & (y->places - 1);
-    if (prof__is_others(site)) return y->rows + y->places;
-    for (; y->rows[i].site; i = (i + 1) & (y->places - 1)) {
+    uint32_t i = prof__hash_site(prof__hash(name, &length), placed) & (y->slots - 1);
+    if (prof__is_others(site)) return y->rows + y->slots;
+    for (; y->rows[i].site; i = (i + 1) & (y->slots - 1)) {
         uint32_t other = y->rows[i].site;
         if (strcmp(prof__site(other >> 8)->name, name) != 0 ||
-            !prof__same_site(prof__merged_site(y, other), place)) continue;
+            !prof__same_site(prof__merged_site(y, other), placed)) continue;
         if (prof__site_order(site >> 8) < prof__site_order(other >> 8)) y->rows[i].site = site;
         return y->rows + i;
     }
-    if (y->used + 1 == y->places) return y->rows + y->places;
+    if (y->used + 1 == y->slots) return y->rows + y->slots;
     y->used++;
     y->rows[i].site = site;
     y->rows[i].least = UINT64_MAX;
@@ -19548,10 +19552,10 @@ PROF__FN prof__tally *prof__merged_of(prof__merged *y, uint32_t site) {
    that stands still in its slow path, what it was just adding may be missing. */
 PROF__FN void prof__merge_all(struct prof_trace *s) {
     prof__merged *to = &s->sums.merged;
-    uint64_t *inner = (uint64_t *)(void *)(to->rows + to->places + 1), within;
+    uint64_t *inner = (uint64_t *)(void *)(to->rows + to->slots + 1), within;
     prof__record *block = (prof__record *)(void *)(inner + prof__align(s->max_depth + 2));
-    memset(to->rows, 0, (to->places + 1) * sizeof *to->rows);
-    to->rows[to->places].least = UINT64_MAX;
+    memset(to->rows, 0, (to->slots + 1) * sizeof *to->rows);
+    to->rows[to->slots].least = UINT64_MAX;
     to->used = 0;
     s->sums.not_merged = 0;
     for (prof__state *t = prof__used(NULL); t; t = prof__used(t)) {
@@ -19617,7 +19621,7 @@ PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max, bool by_si
         k = prof__sums_scale(s);
         s->tallied = 0;
     }
-    for (uint32_t i = 0; s->sums.average && i <= s->sums.merged.places; i++) {
+    for (uint32_t i = 0; s->sums.average && i <= s->sums.merged.slots; i++) {
         const prof__tally *r = s->sums.merged.rows + i;
         if (!r->count) continue;
         s->tallied += r->count;
@@ -19642,17 +19646,17 @@ PROF__FN bool prof__merged_open(struct prof_trace *s) {
     size_t gap = (size_t)(prof__arena.high - prof__arena.low) - prof__arena.promised, rows;
     size_t block = prof__sums_block(s->max_depth), most = PROF__MIN(gap / 64, 16384u);
     size_t rest = prof__align(s->max_depth + 2) * sizeof(uint64_t) + PROF__MAX(block, most);
-    uint32_t places = 8192;
-    for (;; places /= 2) {
-        rows = (places + 1) * (sizeof(prof__tally) + PROF__SUMS_ROW);
-        if (places < 8) return false;
-        if (rows + rest <= gap / (places > 16 ? 4 : 2)) break;
+    uint32_t slots = 8192;
+    for (;; slots /= 2) {
+        rows = (slots + 1) * (sizeof(prof__tally) + PROF__SUMS_ROW);
+        if (slots < 8) return false;
+        if (rows + rest <= gap / (slots > 16 ? 4 : 2)) break;
     }
-    prof__arena.high -= prof__align((places + 1) * PROF__SUMS_ROW);
+    prof__arena.high -= prof__align((slots + 1) * PROF__SUMS_ROW);
     s->sums.rows = (prof_average *)(void *)prof__arena.high;
-    prof__arena.high -= prof__align((places + 1) * sizeof(prof__tally) + rest);
+    prof__arena.high -= prof__align((slots + 1) * sizeof(prof__tally) + rest);
     s->sums.merged.rows = (prof__tally *)(void *)prof__arena.high;
-    s->sums.merged.places = places;
+    s->sums.merged.slots = slots;
     s->sums.average = prof__average_tallies;
     s->sums.on = true;
     s->sums.each = prof__sums_first(s->max_depth);

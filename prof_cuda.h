@@ -260,7 +260,7 @@ extern "C" {
 
 /* ---- @MIRROR: the part of CUPTI's records that is used here ----
 
-   The fields that all versions from CUDA 11.0 on have at the same place; later versions only add
+   The fields that all versions from CUDA 11.0 on have at the same offset; later versions only add
    to the end. `make check_layout` compares them with cupti.h where that is installed. */
 
 enum {                                   /* CUpti_ActivityKind */
@@ -575,7 +575,7 @@ static struct prof_cuda__all {
     prof_cuda__tables *tables;
     uint32_t text_used, name_count, node_count;
     struct { uint32_t id, index; } threads[256];   /* index: in the session, + 1 */
-    uint32_t *index, places;             /* records by what others know of them: prof_cuda__place */
+    uint32_t *index, slots;              /* records by what others know of them: prof_cuda__slot */
     char *shared;                        /* behind these: texts that many events have, */
     char *texts[PROF_CUDA__ALIKE];       /* each behind what decides it, by its hash */
     bool dull[2][PROF_CUDA__CBIDS];      /* calls of the driver, the runtime */
@@ -843,7 +843,7 @@ PROF_CUDA__FN void prof_cuda__try_cuptis(void) {}
    libcudart, too. */
 PROF_CUDA__FN void prof_cuda__try_folder(const char *folder, size_t length, const char *up,
                                          const char *tail) {
-    static const char *const places[] = { "", "/../../cuda_cupti/lib", "/lib64",
+    static const char *const folders[] = { "", "/../../cuda_cupti/lib", "/lib64",
         "/extras/CUPTI/lib64", "/lib", "/lib/python3*/site-packages/nvidia/c*/lib",
         "/lib/python3*/dist-packages/nvidia/c*/lib" };
     char pattern[600];
@@ -851,7 +851,7 @@ PROF_CUDA__FN void prof_cuda__try_folder(const char *folder, size_t length, cons
     if (!length || length > 490) return;
     for (size_t k = 0; k < 7 && !prof_cuda__.has_cupti; k++) {
         (void)prof_format_text(pattern, sizeof pattern, "%.*s%s%s/libcupti.so%s", (int)length,
-                               folder, up, places[k], tail);
+                               folder, up, folders[k], tail);
         if (glob(pattern, 0, NULL, &found) == 0)
             for (size_t i = found.gl_pathc; i--;) prof_cuda__try_cupti(found.gl_pathv[i]);
         globfree(&found);
@@ -982,7 +982,7 @@ PROF_CUDA__FN uint64_t prof_cuda__u64(const void *record, uint32_t at) {
 }
 
 /* Keeps a record; NULL: there is no window yet, or no room. All have room for what is made of them
-   later: places in an index. */
+   later: slots of an index. */
 PROF_CUDA__FN char *prof_cuda__keep(const void *record, const struct prof_cuda__kind *k) {
     struct prof_cuda__all *g = &prof_cuda__;
     uint32_t kind = k->kind | (uint32_t)(k - prof_cuda__kinds) << 8;
@@ -1006,7 +1006,7 @@ PROF_CUDA__FN char *prof_cuda__keep(const void *record, const struct prof_cuda__
     return to;
 }
 
-/* The place of a graph's node: its id is 0 where it is not known. */
+/* The slot of a graph's node: its id is 0 where it is not known. */
 PROF_CUDA__FN prof_cuda__node *prof_cuda__node_of(uint64_t id) {
     prof_cuda__node *nodes = prof_cuda__.tables->nodes;
     uint32_t i = (uint32_t)(id * 0x9e3779b97f4a7c15u >> 32) % PROF_CUDA__NODES;
@@ -1019,7 +1019,7 @@ PROF_CUDA__FN void prof_cuda__subscriber(void *user, int domain, uint32_t cbid, 
     struct prof_cuda__all *g = &prof_cuda__;
     const prof_cuda__graph *graph;
     prof_session session;
-    prof_cuda__node node, *place;
+    prof_cuda__node node, *slot;
     uint64_t id = 0, original = 0, time = 0;
     (void)user;
     if (domain != PROF_CUDA__RESOURCE || !data) return;
@@ -1037,16 +1037,16 @@ PROF_CUDA__FN void prof_cuda__subscriber(void *user, int domain, uint32_t cbid, 
         node.file = prof_cuda__name(slash ? slash + 1 : session.zone->file);
         node.line = session.zone->line;
     } else if (!original) node.name = NULL;
-    place = prof_cuda__node_of(id);
-    if (!node.name || (!place->id && g->node_count == PROF_CUDA__NODES / 2)) {
+    slot = prof_cuda__node_of(id);
+    if (!node.name || (!slot->id && g->node_count == PROF_CUDA__NODES / 2)) {
         g->stats.names_lost += node.name != NULL;
     } else {
         node.kind = PROF_CUDA__NODE;
         node.id = id;
         node.time = time;
         node.thread = prof_thread_id();
-        g->node_count += !place->id;
-        *place = node;
+        g->node_count += !slot->id;
+        *slot = node;
         (void)prof_cuda__keep(&node, prof_cuda__kind_of(PROF_CUDA__NODE));
     }
     prof_cuda__unlock();
@@ -1054,7 +1054,7 @@ PROF_CUDA__FN void prof_cuda__subscriber(void *user, int domain, uint32_t cbid, 
 
 /* Fills in what CUPTI has elsewhere, behind or beside its record r.
    A copy's graph has its id behind the rest, and only since CUDA 12 as Kineto shows it: it takes
-   the place of `reserved`, which is before graph_node in all three kinds. */
+   the offset of `reserved`, which is before graph_node in all three kinds. */
 PROF_CUDA__FN void prof_cuda__complete(char *kept, const char *r, const struct prof_cuda__kind *k,
                                        size_t room) {
     prof_cuda__kernel *kernel = (prof_cuda__kernel *)(void *)kept;
@@ -1515,12 +1515,12 @@ PROF_CUDA__FN uint64_t prof_cuda__key_of(uint32_t mark, const void *record) {
     return (uint64_t)where[1] << 32 | (mark == PROF_CUDA__IN_STREAM ? where[2] : 0);
 }
 
-/* The place of a key: a record's offset / 8, + 1; 0: there is none. */
-PROF_CUDA__FN uint32_t *prof_cuda__place(uint32_t mark, uint64_t key) {
+/* The slot of a key: a record's offset / 8, + 1; 0: there is none. */
+PROF_CUDA__FN uint32_t *prof_cuda__slot(uint32_t mark, uint64_t key) {
     const struct prof_cuda__all *g = &prof_cuda__;
     uint64_t hash = (key ^ (uint64_t)mark << 56 ^ mark) * 0x9e3779b97f4a7c15u >> 32;
-    uint32_t i = (uint32_t)(hash * g->places >> 32);
-    for (; g->index[i]; i = i + 1 == g->places ? 0 : i + 1) {
+    uint32_t i = (uint32_t)(hash * g->slots >> 32);
+    for (; g->index[i]; i = i + 1 == g->slots ? 0 : i + 1) {
         const char *r = g->base + (g->index[i] - 1) * (size_t)8;
         if (prof_cuda__marks_of(r) & mark && prof_cuda__key_of(mark, r) == key) break;
     }
@@ -1529,7 +1529,7 @@ PROF_CUDA__FN uint32_t *prof_cuda__place(uint32_t mark, uint64_t key) {
 
 /* The record with this mark and key; NULL: none. */
 PROF_CUDA__FN const void *prof_cuda__find_record(uint32_t mark, uint64_t key) {
-    uint32_t at = *prof_cuda__place(mark, key);
+    uint32_t at = *prof_cuda__slot(mark, key);
     return at ? prof_cuda__.base + (at - 1) * (size_t)8 : NULL;
 }
 
@@ -1539,23 +1539,23 @@ PROF_CUDA__FN const void *prof_cuda__match(uint32_t mark, const void *r) {
     return correlation ? prof_cuda__find_record(mark, correlation) : NULL;
 }
 
-/* Makes the index behind the records: two places for each (CUDA events' records use theirs in
+/* Makes the index behind the records: two slots for each (CUDA events' records use theirs in
    prof_cuda__hand_over), and one that stays empty. An outer call stands for the one in it. */
 PROF_CUDA__FN void prof_cuda__index_all(void) {
     static const uint32_t marks[] = { PROF_CUDA__CALL, PROF_CUDA__ID, PROF_CUDA__END,
                                       PROF_CUDA__IN_STREAM, PROF_CUDA__IN_CONTEXT };
     struct prof_cuda__all *g = &prof_cuda__;
     g->index = (uint32_t *)(void *)g->low;
-    g->places = 2 * (g->indexed - (uint32_t)g->kept[PROF_CUDA__CUDA_EVENT]) + 1;
-    memset(g->index, 0, g->places * sizeof *g->index);
+    g->slots = 2 * (g->indexed - (uint32_t)g->kept[PROF_CUDA__CUDA_EVENT]) + 1;
+    memset(g->index, 0, g->slots * sizeof *g->index);
     for (const char *r = g->base; r < g->low; r += prof_cuda__size(r)) {
         bool outer = !(prof_cuda__row(r)->what & PROF_CUDA__INNER);
         for (int i = 0; i < 5; i++) {
-            uint32_t *place;
+            uint32_t *slot;
             if (!(prof_cuda__marks_of(r) & marks[i])) continue;
-            place = prof_cuda__place(marks[i], prof_cuda__key_of(marks[i], r));
-            if (!*place || (marks[i] == PROF_CUDA__CALL && outer))
-                *place = (uint32_t)((r - g->base) / 8) + 1;
+            slot = prof_cuda__slot(marks[i], prof_cuda__key_of(marks[i], r));
+            if (!*slot || (marks[i] == PROF_CUDA__CALL && outer))
+                *slot = (uint32_t)((r - g->base) / 8) + 1;
         }
     }
 }
@@ -1992,7 +1992,7 @@ PROF_CUDA__FN void prof_cuda__hand_over(void *user) {
     prof_cuda__lock();
     if (!g->closed && g->low != g->base) {
         prof_cuda__judge();
-        g->shared = (char *)(((uintptr_t)(g->index + g->places) + 15) & ~(uintptr_t)15);
+        g->shared = (char *)(((uintptr_t)(g->index + g->slots) + 15) & ~(uintptr_t)15);
         memset(g->threads, 0, sizeof g->threads);
         memset(g->texts, 0, sizeof g->texts);
         g->recorded = (const prof_cuda__event **)(void *)g->shared;   /* each has room there */

@@ -694,7 +694,7 @@ static void test_deep_unwound(void) {
     uint32_t depth, open;
     PASS_ON(deep_session(PROF_MODE_TRACE, 65536, 64));
     for (depth = 0; depth < 300; depth += 13) {
-        prof_place mark;
+        prof_open_zones mark;
         while (mine->depth < depth) begin(mine, 7), mine->tick += 2;
         mark = prof_mark();
         for (open = 0; open < 100; open++) begin(mine, 9), mine->tick += 2;

@@ -114,7 +114,7 @@ static void unwind_in(prof_mode mode) {
     EQUAL(prof_start(&desc), PROF_OK);
     prof_push("server");
     for (i = 0; i < REQUESTS; i++) {
-        prof_place place = prof_mark();
+        prof_open_zones place = prof_mark();
         if (setjmp(out)) prof_unwind(place);
         else fail_within(i % 10 ? -1 : i);
     }
@@ -140,7 +140,7 @@ static void end_of_timeline(int zones) {
     PROF_BEGIN("whole");
     for (int i = 0; i < zones; i++) PROF_BLOCK("phase") {}
     for (int i = 0; i < 1000; i++) {
-        prof_place place = prof_mark();
+        prof_open_zones place = prof_mark();
         for (int n = 0; n < 6; n++) PROF_BEGIN("left");
         prof_unwind(place);
     }
@@ -162,7 +162,7 @@ static void test_unwind_at_timeline_end(void) {
 /* What was too deep above the mark ends with it: the thread records on. */
 static void test_unwind_dropped(void) {
     prof_desc desc = desc_of(PROF_MODE_TRACE);
-    prof_place place;
+    prof_open_zones place;
     desc.max_depth = 8;
     EQUAL(prof_start(&desc), PROF_OK);
     prof_push("outer");
@@ -180,7 +180,7 @@ static void test_unwind_dropped(void) {
 }
 
 static void *unwind_without_room(void *none) {
-    prof_place place;
+    prof_open_zones place;
     prof_push("dropped");
     place = prof_mark();
     prof_push("left");
@@ -338,14 +338,14 @@ static void test_deep_blocks_end_their_own(void) {
 
 static void *mark_elsewhere(void *user) {
     prof_push("other");
-    *(prof_place *)user = prof_mark();
+    *(prof_open_zones *)user = prof_mark();
     prof_pop();
     return NULL;
 }
 
 static void test_odd_marks(void) {
     prof_desc desc = desc_of(PROF_MODE_TRACE);
-    prof_place none = prof_mark(), first, odd, before, elsewhere = none;
+    prof_open_zones none = prof_mark(), first, odd, before, elsewhere = none;
     pthread_t thread;
     uint64_t unbalanced;
     prof_unwind(none);                   /* no session */

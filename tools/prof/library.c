@@ -160,7 +160,7 @@ typedef struct sums_row {
     uint32_t last;                       /* 1 + number of its last call */
     uint32_t part;                       /* call_sums.part when its first call came */
     prof_average *more;                  /* call_sums_add's; NULL: none */
-    const prof_site *site;               /* NULL: it has no place */
+    const prof_site *site;               /* NULL: it has none */
     uint16_t flags;                      /* of its first call */
     bool nested, recursive;              /* nested: its first call lay in another span */
 } sums_row;
@@ -180,7 +180,7 @@ struct call_sums {
     uint32_t apart;                      /* spans that lie in nothing, so far */
     span_turn **turns, *turn;            /* turn: that of the current span; NULL: it lies in none */
     sums_row **rows;                     /* rows never move */
-    uint32_t *index, count, max, places;
+    uint32_t *index, count, max, slots;
     uint32_t *order;                     /* two for each row */
     uint32_t part;                       /* how often call_sums_next was called */
     call_sums_stats stats;
@@ -259,17 +259,17 @@ call_sums *call_sums_open(const call_sums_desc *desc) {
 
 /* Makes room for another row: doubles the arrays, with a new index. */
 static void sums_room(call_sums *s) {
-    uint32_t max = s->max ? 2 * s->max : 16, places = 2 * max + 1;
+    uint32_t max = s->max ? 2 * s->max : 16, slots = 2 * max + 1;
     if (s->count < s->max) return;
     s->rows = (sums_row **)sums_grow(s, s->rows, s->max, max, sizeof *s->rows);
     s->order = (uint32_t *)sums_take(s, max * 2 * sizeof *s->order);
-    s->index = (uint32_t *)sums_take(s, places * sizeof *s->index);
+    s->index = (uint32_t *)sums_take(s, slots * sizeof *s->index);
     for (uint32_t i = 0; i < s->count; i++) {
-        uint32_t at = s->rows[i]->sums.hash % places;
-        while (s->index[at]) at = at + 1 == places ? 0 : at + 1;
+        uint32_t at = s->rows[i]->sums.hash % slots;
+        while (s->index[at]) at = at + 1 == slots ? 0 : at + 1;
         s->index[at] = i + 1;
     }
-    s->places = places;
+    s->slots = slots;
     s->max = max;
 }
 
@@ -314,8 +314,8 @@ uint32_t call_sums_row(call_sums *s, const prof_event *event, const prof_site *s
     if (!s->desc.averages.group_by_site || (site && !(site->file && *site->file))) site = NULL;
     key.site = 0;                        /* there is no session that it could refer to */
     hash = prof__hash_site(prof__group_hash(&s->desc.averages, &key), site);
-    at = s->places ? hash % s->places : 0;
-    for (; s->places && s->index[at]; at = at + 1 == s->places ? 0 : at + 1) {
+    at = s->slots ? hash % s->slots : 0;
+    for (; s->slots && s->index[at]; at = at + 1 == s->slots ? 0 : at + 1) {
         r = s->rows[s->index[at] - 1];
         if (r->sums.hash == hash && prof__same_site(site, r->site) &&
             prof__same_group(&s->desc.averages, &key, &r->key)) return s->index[at] - 1;
@@ -323,7 +323,7 @@ uint32_t call_sums_row(call_sums *s, const prof_event *event, const prof_site *s
     sums_room(s);
     r = sums_row_new(s, &key, site);
     r->sums.hash = hash;
-    for (at = hash % s->places; s->index[at];) at = at + 1 == s->places ? 0 : at + 1;
+    for (at = hash % s->slots; s->index[at];) at = at + 1 == s->slots ? 0 : at + 1;
     s->rows[s->count] = r;
     s->index[at] = ++s->count;
     return s->count - 1;
@@ -515,11 +515,11 @@ static void turn_give(call_sums *s, span_turn *t, uint32_t thread) {
 
 /* The turn of a thread. */
 static span_turn *sums_turn(call_sums *s, uint32_t thread) {
-    span_turn *t = s->turn, *idle = NULL, **place;
+    span_turn *t = s->turn, *idle = NULL, **slot;
     if (t && t->nest.thread == thread) return t;
     if (!s->turns) s->turns = (span_turn **)sums_take(s, SPAN_TURNS * sizeof *s->turns);
-    place = s->turns + thread % SPAN_TURNS;
-    for (t = *place; t && t->nest.thread != thread; t = t->next)
+    slot = s->turns + thread % SPAN_TURNS;
+    for (t = *slot; t && t->nest.thread != thread; t = t->next)
         if (t->idle) idle = t;
     if (t) return t;
     if (idle) {
@@ -528,8 +528,8 @@ static span_turn *sums_turn(call_sums *s, uint32_t thread) {
     }
     t = (span_turn *)sums_take(s, sizeof *t);
     t->nest.thread = thread;
-    t->next = *place;
-    return *place = t;
+    t->next = *slot;
+    return *slot = t;
 }
 
 /* A span with a depth, which comes after all in it. */
@@ -664,7 +664,7 @@ call_sums_stats call_sums_get_stats(const call_sums *s) {
 
 struct end_order { prof__order order; };
 
-end_order *end_order_new(void (*write)(void *user, uint32_t place), void *user) {
+end_order *end_order_new(void (*write)(void *user, uint32_t slot), void *user) {
     end_order *o = (end_order *)calloc(1, sizeof *o);
     if (!o) return NULL;
     o->order.write = write;

@@ -130,7 +130,7 @@ typedef struct call_sums call_sums;
 call_sums *call_sums_open(const call_sums_desc *desc);
 
 /* The row of events like key: of its name, device_type and flags, its node, and what desc.averages
-   groups by; with group_by_site also of site's file and line (NULL: no place). A new row copies
+   groups by; with group_by_site also of site's file and line (NULL: none). A new row copies
    what it needs. */
 uint32_t call_sums_row(call_sums *sums, const prof_event *key, const prof_site *site);
 
@@ -161,12 +161,12 @@ call_sums_stats call_sums_get_stats(const call_sums *sums);
    together with the zone around it waits until that one comes, and is written after it. */
 typedef struct end_order end_order;
 
-/* write: writes the zone that waits at this place. NULL: no memory. It has no room yet. */
-end_order *end_order_new(void (*write)(void *user, uint32_t place), void *user);
-/* Gives it so many places, no fewer than before; what waits stays. False: no memory. */
+/* write: writes the zone that waits at this slot. NULL: no memory. It has no room yet. */
+end_order *end_order_new(void (*write)(void *user, uint32_t slot), void *user);
+/* Gives it so many slots, no fewer than before; what waits stays. False: no memory. */
 bool end_order_room(end_order *order, uint32_t room);
 bool end_order_is_full(const end_order *order);
-/* The place for the next zone of a thread, at most 255 deep. Writes the zones that are certain to
+/* The slot for the next zone of a thread, at most 255 deep. Writes the zones that are certain to
    come before it, and all that wait where it is full. end: writes the rest, at a thread's
    end or the file's. */
 uint32_t end_order_add(end_order *order, uint32_t depth, int64_t start_ns);

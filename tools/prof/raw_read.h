@@ -22,7 +22,7 @@
                   threads take turns on one core: thread 0, interrupts (1 to 998), which run while
                   another waits, the row of which task ran when (999), tasks (from 1000 on)
        2 sites    one or more {number, line, bytes of name, of file, of function; their text}.
-                  400000 to 7fffff are places in an ELF file (PROF_NAMES_IN_ELF), 3fffff has its
+                  400000 to 7fffff are offsets in an ELF file (PROF_NAMES_IN_ELF), 3fffff has its
                   build id, in hex, as name
        3 thread   number, bytes of its name, u64 id, name
        4 records  thread, upper half of the ticks at which its zones end, u64 records that the
@@ -156,11 +156,11 @@ typedef struct prof_raw_desc {
 
 typedef struct prof_raw_stats {          /* of what was read */
     uint64_t bytes, blocks;
-    uint64_t damaged, damaged_bytes;     /* places where bytes are in no whole block; their bytes */
+    uint64_t damaged, damaged_bytes;     /* stretches that are in no whole block; their bytes */
     uint64_t tail_bytes;                 /* ... those after the last whole block */
     uint64_t missing_blocks;             /* gaps in the numbers of blocks */
     uint64_t missing_records;            /* that threads wrote and that the stream lacks */
-    uint64_t repeated_records;           /* by their places in their threads: left out */
+    uint64_t repeated_records;           /* by their positions in their threads: left out */
     uint64_t newer;                      /* blocks of a version that this one cannot read */
     uint64_t unknown_sites;              /* items called site#N */
     bool other_endian;                   /* written by a machine of the other byte order */
@@ -196,12 +196,12 @@ PROF_API prof_result prof_raw_close(prof_raw *raw, prof_raw_stats *stats);
 
 #ifdef PROF__IMPLEMENTED
 
-typedef struct prof__raw_place {
+typedef struct prof__raw_named_site {
     prof_site site;
-    struct prof__raw_place *next;        /* in the same list */
+    struct prof__raw_named_site *next;        /* in the same list */
     uint32_t number;
     bool known;                          /* else its name is site#N */
-} prof__raw_place;
+} prof__raw_named_site;
 typedef struct prof__raw_row {
     const char *name;                    /* NULL: not known */
     uint64_t position, oldest;           /* of the next slot; end of the first one after a gap */
@@ -222,9 +222,9 @@ typedef struct prof__raw_page {
 typedef struct prof__raw_named {
     prof__tally tally;
     const char *name;
-    struct prof__raw_named *next, *same;  /* same: another of its place in the index */
+    struct prof__raw_named *next, *same;  /* same: another of its slot in the index */
 } prof__raw_named;
-enum { PROF__RAW_NAMES = 1024 };         /* places in it */
+enum { PROF__RAW_NAMES = 1024 };         /* slots in it */
 enum {
     PROF__RAW_NEWEST = 3,                /* version */
     PROF__RAW_SUMS_HEAD = 6,             /* words of a payload before its rows of sums */
@@ -235,9 +235,9 @@ struct prof_raw {
     prof_raw_desc desc;
     prof_raw_stats stats;
     prof_raw_item item;                  /* of records */
-    prof__raw_place **sites;             /* by number % places, as rows are */
+    prof__raw_named_site **sites;        /* by number % slots, as rows are */
     prof__raw_row **rows;
-    uint32_t places, next_block;         /* places: of each, a power of two */
+    uint32_t slots, next_block;          /* slots: of each, a power of two */
     char *text, *text_end;
     bool session, in_damage, swap;
     uint32_t generation, clock, knot_count;
@@ -285,54 +285,54 @@ static void *prof__raw_take(prof_raw *r, size_t size) {
     return memset(p, 0, size);
 }
 
-/* The place of a site; made, if there is none. NULL: no memory. */
-static prof__raw_place *prof__raw_place_of(prof_raw *r, uint32_t number) {
-    prof__raw_place **first = r->sites + (number & (r->places - 1)), *place = *first;
-    while (place && place->number != number) place = place->next;
-    if (place) return place;
-    place = (prof__raw_place *)prof__raw_take(r, sizeof *place);
-    if (!place) return NULL;
-    place->number = number;
-    place->next = *first;
-    return *first = place;
+/* A site by its number; made, if there is none. NULL: no memory. */
+static prof__raw_named_site *prof__raw_site_find(prof_raw *r, uint32_t number) {
+    prof__raw_named_site **first = r->sites + (number & (r->slots - 1)), *named = *first;
+    while (named && named->number != number) named = named->next;
+    if (named) return named;
+    named = (prof__raw_named_site *)prof__raw_take(r, sizeof *named);
+    if (!named) return NULL;
+    named->number = number;
+    named->next = *first;
+    return *first = named;
 }
 
-static bool prof__raw_elf_site(prof_raw *r, prof__raw_place *place) {
+static bool prof__raw_elf_site(prof_raw *r, prof__raw_named_site *named) {
     prof_site site = { NULL, "", "", 0 };
-    const prof__raw_place *build;
-    if (!r->desc.elf_site || place->site.name || !prof__in_elf(place->number)) return false;
-    build = prof__raw_place_of(r, PROF__BUILD);
-    if (!r->desc.elf_site(r->desc.user, place->number - PROF__IN_ELF,
+    const prof__raw_named_site *build;
+    if (!r->desc.elf_site || named->site.name || !prof__in_elf(named->number)) return false;
+    build = prof__raw_site_find(r, PROF__BUILD);
+    if (!r->desc.elf_site(r->desc.user, named->number - PROF__IN_ELF,
                           build && build->known ? build->site.name : NULL, &site))
         return false;
-    place->site = site;
-    return place->known = true;
+    named->site = site;
+    return named->known = true;
 }
 
-/* A site's name and place; the name of one that the stream lacks is site#N. */
+/* A site's name, file and line; the name of one that the stream lacks is site#N. */
 static const prof_site *prof__raw_site_of(prof_raw *r, uint32_t number) {
     static const prof_site none = { "site#?", "", "", 0 };
-    prof__raw_place *place = prof__raw_place_of(r, number);
+    prof__raw_named_site *named = prof__raw_site_find(r, number);
     char name[24] = "site#";
     const char *kept;
-    if (place && place->known) return &place->site;
-    if (place && prof__raw_elf_site(r, place)) return &place->site;
+    if (named && named->known) return &named->site;
+    if (named && prof__raw_elf_site(r, named)) return &named->site;
     r->stats.unknown_sites++;
-    if (place && place->site.name) return &place->site;
-    kept = place ? prof__raw_keep(r, name, (size_t)(prof__text_u64(name + 5, number) - name))
+    if (named && named->site.name) return &named->site;
+    kept = named ? prof__raw_keep(r, name, (size_t)(prof__text_u64(name + 5, number) - name))
                  : NULL;
     if (!kept) return &none;
-    place->site = none;
-    place->site.name = kept;
-    return &place->site;
+    named->site = none;
+    named->site.name = kept;
+    return &named->site;
 }
 
 static void prof__raw_put_site(prof_raw *r, uint32_t number, uint32_t line, const char *text,
                                const uint32_t *sizes) {
-    prof__raw_place *place = prof__raw_place_of(r, number);
+    prof__raw_named_site *named = prof__raw_site_find(r, number);
     char *begin = r->text;
     prof_site site = { NULL, NULL, NULL, 0 };
-    if (!place || place->known) return;
+    if (!named || named->known) return;
     site.name = r->desc.shown ? r->desc.shown(text, sizes[0]) : NULL;
     if (!site.name) site.name = prof__raw_keep(r, text, sizes[0]);
     site.file = prof__raw_keep(r, text + sizes[0], sizes[1]);
@@ -342,8 +342,8 @@ static void prof__raw_put_site(prof_raw *r, uint32_t number, uint32_t line, cons
         r->text = begin;
         return;
     }
-    place->site = site;
-    place->known = true;
+    named->site = site;
+    named->known = true;
 }
 
 static void prof__raw_read_sites(prof_raw *r, size_t at, size_t end) {
@@ -364,8 +364,8 @@ static void prof__raw_hand(prof_raw *r, const prof_raw_item *item) {
 }
 
 static void prof__raw_forget(prof_raw *r) {
-    memset(r + 1, 0, r->places * (sizeof *r->rows + sizeof *r->sites));
-    r->text = (char *)(void *)(r->sites + r->places);
+    memset(r + 1, 0, r->slots * (sizeof *r->rows + sizeof *r->sites));
+    r->text = (char *)(void *)(r->sites + r->slots);
     r->names = NULL;
     r->first_name = r->last_name = NULL;
     r->full_tick = r->sums_tick = r->zones = 0;
@@ -378,31 +378,31 @@ static void prof__raw_forget(prof_raw *r) {
 
 /* The thread's row; NULL: no memory. */
 static prof__raw_row *prof__raw_row_of(prof_raw *r, uint32_t number) {
-    prof__raw_row **place = r->rows + (number & (r->places - 1)), *row = *place;
+    prof__raw_row **slot = r->rows + (number & (r->slots - 1)), *row = *slot;
     while (row && row->number != number) row = row->next;
     if (row) return row;
     row = (prof__raw_row *)prof__raw_take(r, sizeof *row);
     if (!row) return NULL;
     row->number = number;
-    row->next = *place;
-    return *place = row;
+    row->next = *slot;
+    return *slot = row;
 }
 
 /* The row of a name; NULL: no memory. */
 static prof__raw_named *prof__raw_name_of(prof_raw *r, const char *name) {
     size_t length;
-    uint32_t place = prof__hash(name, &length) % PROF__RAW_NAMES;
+    uint32_t slot = prof__hash(name, &length) % PROF__RAW_NAMES;
     prof__raw_named *n;
     if (!r->names)
         r->names = (prof__raw_named **)prof__raw_take(r, PROF__RAW_NAMES * sizeof *r->names);
-    for (n = r->names ? r->names[place] : NULL; n && strcmp(n->name, name) != 0;) n = n->same;
+    for (n = r->names ? r->names[slot] : NULL; n && strcmp(n->name, name) != 0;) n = n->same;
     if (n || !r->names) return n;
     n = (prof__raw_named *)prof__raw_take(r, sizeof *n);
     if (!n) return NULL;
     n->tally.least = UINT64_MAX;
     n->name = name;
-    n->same = r->names[place];
-    r->names[place] = n;
+    n->same = r->names[slot];
+    r->names[slot] = n;
     if (r->last_name) r->last_name->next = n;
     else r->first_name = n;
     return r->last_name = n;
@@ -954,9 +954,9 @@ static void prof__raw_read_open(prof_raw *r, size_t at, size_t end) {
     }
 }
 
-#define PROF__RAW_TAKE(name, value, place, note) s->name = counts[place];
+#define PROF__RAW_TAKE(name, value, index, note) s->name = counts[index];
 
-/* Hands on the counts, by their places in the block. */
+/* Hands on the counts, by their indexes in the block. */
 static void prof__raw_put_counts(prof_raw *r, const uint64_t *counts, bool last) {
     prof_stats *s = &r->stats.counts;
     prof_raw_item item;
@@ -1084,9 +1084,9 @@ PROF__CALL prof_result prof_raw_open(const prof_raw_desc *desc, prof_raw **raw) 
     r->desc = *desc;
     size = (desc->memory_size - skip - sizeof *r) & ~(size_t)15u;
     r->text_end = (char *)(void *)(r + 1) + size;
-    for (r->places = 1u << 16; r->places > size / 64 / sizeof *r->rows;) r->places /= 2;
+    for (r->slots = 1u << 16; r->slots > size / 64 / sizeof *r->rows;) r->slots /= 2;
     r->rows = (prof__raw_row **)(void *)(r + 1);
-    r->sites = (prof__raw_place **)(void *)(r->rows + r->places);
+    r->sites = (prof__raw_named_site **)(void *)(r->rows + r->slots);
     prof__raw_forget(r);
     *raw = r;
     return PROF_OK;

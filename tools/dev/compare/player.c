@@ -33,6 +33,7 @@ static unsigned in_context;
 #  define prof_get_stats(trace) prof_get_stats()
 #  define prof_events(trace, memory, size, count) prof_events(trace, count)
 #  define events_in prof_make_events
+#  define prof_open_zones prof_place
 #  define site_of(trace, event) prof_event_site(trace, event)
 #  define step_number prof_step_number
 #  define INLINE stream_inline = v != 0
@@ -262,7 +263,7 @@ static void op_push_f(char **w) {
 
 static void op_counter_f(char **w) { prof_counter_f(w[0], (double)number(w[1]) / 8); }
 
-static prof_place marks[SLOTS];
+static prof_open_zones marks[SLOTS];
 static prof_async ranges[SLOTS];
 static uint64_t flows[SLOTS];
 

@@ -18,7 +18,7 @@ typedef struct flame_options {
     bool frames_only;           /* only they are, and an op's time is its frames' (export_stacks) */
     bool threads;               /* the outermost entry is the thread */
     const range_options *window;         /* only what begins in it; NULL: all */
-    bool by_site;               /* a name with several places has an entry for each */
+    bool by_site;               /* a name with several sites has an entry for each */
     /* is told of each call and kernel, and of what was allocated in a call; NULL: nobody */
     void (*take)(void *user, const struct flame_sample *sample);
     void (*on_event)(void *user, const trace_event *event);
@@ -68,7 +68,7 @@ static inline const char *flame_name(const flame *f, uint32_t node) {
     {"frames-only", 0, OPTION_FLAG, &(o).frames_only, NULL, \
      "Python functions only; ops' times are theirs"}, \
     {"group-by-site", 0, OPTION_FLAG, &(o).by_site, NULL, \
-     "of a name with several places each has its own: parse (a.c:12)"}, \
+     "of a name with several sites each has its own: parse (a.c:12)"}, \
     {"threads", 0, OPTION_FLAG, &(o).threads, NULL, "add the thread as the outermost entry"}, \
     RANGE_OPTIONS(window)
 bool flame_metric(const char *name, flame_options *options);

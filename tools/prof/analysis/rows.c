@@ -153,25 +153,26 @@ static uint32_t stack_argument(row_table *t, const trace_event *event) {
     return text_number(t, (trace_text){text.data, size});
 }
 
-/* The place that the event tells, else the only one that its name has. */
+/* The source that the event tells, else the only one that its name has. */
 static uint32_t source_of(row_table *t, const trace_event *event, uint32_t name, bool on_device) {
-    const uint64_t *place = NULL;
+    const uint64_t *only = NULL;
     if (!t->options->by_site) return 0;
     trace_text told = decoded(t, trace_arg(event, PROF_KEY_SOURCE));
-    if (!told.size && !on_device) place = map_get(&t->places, name);
-    return place ? (uint32_t)*place : text_number(t, told);
+    if (!told.size && !on_device) only = map_get(&t->sources, name);
+    return only ? (uint32_t)*only : text_number(t, told);
 }
 
-/* The places of names, which the head lists. */
-static void note_places(row_table *t, trace_text head) {
+/* The sources of names, which the head lists. */
+static void note_sources(row_table *t, trace_text head) {
     trace_text list = head_lists_find(head).of[HEAD_SITES];
     char name[HEAD_NAME], source[HEAD_NAME];
     if (!t->options->by_site && !t->options->site_in_name) return;
     while (head_sites_next(&list, name, source)) {
         bool is_new;
         uint32_t text = text_number(t, (trace_text){source, strlen(source)});
-        uint64_t *place = map_put(&t->places, intern(&t->trace.names, name, strlen(name)), &is_new);
-        *place = is_new || *place == text ? text : 0;
+        uint32_t number = intern(&t->trace.names, name, strlen(name));
+        uint64_t *only = map_put(&t->sources, number, &is_new);
+        *only = is_new || *only == text ? text : 0;
     }
 }
 
@@ -765,19 +766,19 @@ static bool takes_sums(row_table *t, uint32_t name) {
            (!categories->count || listed(categories, "cpu_op", 6));
 }
 
-/* A row of sums without a place has that of its name. */
+/* A row of sums without a source has that of its name. */
 static group_key sums_key(row_table *t, const prof_average *row) {
     group_key key = {
         .name = intern(&t->trace.names, row->key, strlen(row->key)),
         .node = (uint32_t)(row->node_id + 1)
     };
-    const uint64_t *place = map_get(&t->places, key.name);
+    const uint64_t *only = map_get(&t->sources, key.name);
     char source[HEAD_NAME + 16] = "";
     if (row->site) site_write(row->site, source, sizeof source);
     if (t->options->by_site)
-        key.source = row->site || !place ? text_number(t, (trace_text){source, strlen(source)})
-                                         : (uint32_t)*place;
-    else if (row->site && !(place && *place))        /* it has several */
+        key.source = row->site || !only ? text_number(t, (trace_text){source, strlen(source)})
+                                        : (uint32_t)*only;
+    else if (row->site && !(only && *only))          /* it has several */
         key.name = trace_name_at(&t->trace, key.name, (trace_text){source, strlen(source)});
     return key;
 }
@@ -807,7 +808,7 @@ static void note_head(row_table *t, const trace_reader *reader) {
     bool head = reader->item == TRACE_MEMBER && text_is(reader->member.key, "prof");
     t->own |= head || array;
     if (head || array) note_promises(t, reader->losses);
-    if (head || array) note_places(t, head ? reader->member.value : event->args_text);
+    if (head || array) note_sources(t, head ? reader->member.value : event->args_text);
     if (head || (meta && text_is(event->name, "prof counts")))
         take_sums(t, reader->path, head ? reader->member.value : event->args_text);
 }
@@ -828,7 +829,7 @@ static void begin_file(row_table *t) {
     t->first_count = t->site_capacity = 0;
     free(t->sites);
     t->sites = NULL;
-    map_free(&t->places);
+    map_free(&t->sources);
     call_sums_next(t->sums);
 }
 
@@ -982,7 +983,7 @@ void rows_free(row_table *t) {
     free(t->devices);
     durations_free(&t->durations);
     map_free(&t->device_numbers);
-    map_free(&t->places);
+    map_free(&t->sources);
     pattern_close(&t->name);
     memset(t, 0, sizeof *t);
 }

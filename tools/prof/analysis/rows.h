@@ -21,7 +21,7 @@ typedef struct row_options {
     bool by_shapes, by_overload;
     int64_t by_stack;           /* the innermost N entries of the stack; 0: not */
     bool by_site;               /* where the name is marked; */
-    bool site_in_name;          /* or names with several places have theirs: parse (a.c:12) */
+    bool site_in_name;          /* or names with several sites have theirs: parse (a.c:12) */
     bool merge_duplicates, with_flops;
     bool percentiles;           /* exact ones, and least and most, of device rows too */
     bool device, memory;        /* device times and rows; memory's columns */
@@ -71,7 +71,7 @@ typedef struct row_table {
     uint32_t *last_groups;      /* by name, + 1 */
     size_t last_capacity;
     map captured;               /* nodes of graphs, of all files: number of the text */
-    map places;                 /* of this file's names: number of the text; 0: several, or none */
+    map sources;                /* of this file's names: number of the text; 0: several, or none */
     amounts amounts;            /* with_flops: of the ops */
     uint64_t *away_ns;          /* by row of the sums: when the tasks of calls did not run */
     size_t away_capacity;

@@ -711,7 +711,7 @@ static int run(int argc, char **argv) {
          "only rows whose name it matches; totals are of these"},
         {"category", 'c', OPTION_LIST, &o.rows.filter.categories, "CAT", "only rows of these"},
         {"group-by-site", 0, OPTION_FLAG, &o.rows.site_in_name, NULL,
-         "of a name with several places each has its own: parse (a.c:12)"},
+         "of a name with several sites each has its own: parse (a.c:12)"},
         {"rates", 0, OPTION_FLAG, &o.rates, NULL,
          "columns of FLOP/s, GB/s and shares of the peak, as analyze has them"},
         {"dtype", 't', OPTION_TEXT, &o.dtype, "TYPE",
