@@ -4514,43 +4514,41 @@ typedef struct prof__state {
     uint32_t recording;                  /* the generation it records in; 0: none, or not yet */
     uint32_t held;                       /* its own lock: prof__holder of who has it; 0: nobody */
     uint32_t wants;                      /* PROF__WANTS_... */
-    bool full, fast;                     /* fast: the hot path may work */
+    bool fast;                           /* the hot path may work */
     bool closed;                         /* prof_stop has read it. Under the lock */
     bool observed;                       /* there are observers */
     bool overlaid;                       /* zones of older generations were open in its frames */
-    bool parked;                         /* a context that no thread is in. Under the lock. */
-    bool own;                            /* `stack` is its thread's own, or nothing */
-    uintptr_t handle;                    /* of the context; 0: it was never left. Under the lock */
     bool streams;                        /* they leave as they are: nothing is made of them here */
     prof_result (*flush)(void);          /* PROF_FULL_CONTINUE: makes room; else NULL */
     prof__zone_hooks hooks;
-    /* Its clock: */
     prof_clock clock;
-    uint32_t epoch;
-    uint32_t armed;                      /* epoch of the free frames below crowd */
-    uint32_t thread;                     /* Windows: the id of who has it; 0: nobody, or not yet */
-    uint64_t last, bias;                 /* slow clocks: last tick seen, and what was added to it */
     prof_platform platform;
-    /* Its open zones: */
-    uint32_t skipped; /* begins without a token that were dropped: their ends are to come */
-    uint32_t copy, copy_skipped;         /* a child of vfork that is here; skipped before it came */
+    uint32_t armed;                      /* epoch of the free frames below crowd */
+    uint32_t slots;                      /* for which room in the analysis was promised */
     uint32_t number;                     /* of row: it is this thread's while it has it */
+    prof__row *row;
+    prof__record *begin, *limit;         /* of its chunk or block of sums. Under the lock */
     prof__frame *deepest;                /* the last, which is never used */
     prof__frame *crowd;                  /* zones from this frame on take the slow path, which */
     prof__origin *origins;               /* keeps what began them: prof__origin_of */
-    prof__bounds stack;                  /* the memory in which its call stack was last found */
     prof__state_deep deep;
-    /* The memory that it writes: */
-    prof__row *row;
-    prof__record *begin, *limit;         /* of its chunk or block of sums. Under the lock */
+    prof__state_sums sums;
+    prof__state_counters counters;
+    /* Cleared there, from full to hints: */
+    bool full;
+    bool parked;                         /* a context that no thread is in. Under the lock. */
+    bool own;                            /* `stack` is its thread's own, or nothing */
+    uint32_t epoch;
+    uint32_t skipped; /* begins without a token that were dropped: their ends are to come */
+    uint32_t copy, copy_skipped;         /* a child of vfork that is here; skipped before it came */
+    uint32_t thread;                     /* Windows: the id of who has it; 0: nobody, or not yet */
+    uintptr_t handle;                    /* of the context; 0: it was never left. Under the lock */
+    uint64_t last, bias;                 /* slow clocks: last tick seen, and what was added to it */
+    prof__bounds stack;                  /* the memory in which its call stack was last found */
     prof__segment *segment, *before;     /* before: in a ring, left and not queued yet, or NULL */
     prof__segment *spare;                /* it goes on there; NULL: not taken yet */
-    prof__record *ahead, *ahead_limit;   /* its records */
     struct { size_t looked; uint32_t records, us; } due;   /* records: 0: never. See prof__due */
-    prof__state_sums sums;
     prof__state_details details;
-    prof__state_counters counters;
-    uint32_t slots;                      /* for which room in the analysis was promised */
     int32_t hints[PROF__HINTS + 1];      /* where names lie that it pushed: prof__hint_name */
     prof__counts counts;
     /* Lists, under the lock: */
@@ -5663,8 +5661,8 @@ PROF__FN bool prof__due(prof__state *t) {
 /* A first touch of a page is slow: who takes a chunk touches its end, and the begin of the next
    one, here, where signal handlers record again. A swap changes nothing that others have there. */
 PROF__FN void prof__touch_ahead(const prof__state *t) {
-    prof__record *next = t->ahead - (t->ahead_limit - t->ahead);
-    (void)prof__swap(&t->ahead_limit[-1].end, 0, 0);
+    prof__record *begin = t->spare->begin, *end = t->spare->limit, *next = begin - (end - begin);
+    (void)prof__swap(&end[-1].end, 0, 0);
     if (!PROF__TSAN && (uintptr_t)next > (uintptr_t)t) (void)prof__swap(&next->end, 0, 0);
 }
 
@@ -6189,10 +6187,8 @@ PROF__FN bool prof__room_made(prof__state *t, uint32_t n) {
     if (!prof__lock_briefly()) return false;
     ok = t->generation == PROF__LOAD(prof__on);
     if (ok && !t->spare) {
-        prof__segment *g = t->spare = prof__segment_take(t);
-        full = g == NULL;
-        if (g) t->ahead = g->begin;
-        if (g) t->ahead_limit = g->limit;
+        t->spare = prof__segment_take(t);
+        full = t->spare == NULL;
     }
     if (full) ok = prof__sum_from_here(t);
     if (ok && !full && prof__left(t) < (ptrdiff_t)n) {
@@ -6533,36 +6529,22 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     for (int i = 0; i < 1000 && !prof__state_try(t); i++) prof__yield();
     PROF__STORE(t->held, 0u);            /* a dump may have read what the last thread wrote */
     if (!prof__state_used(t)) prof__state_use(t);
-    t->segment = t->before = NULL;
+    memset((char *)t + offsetof(prof__state, full), 0,
+           offsetof(prof__state, counts) - offsetof(prof__state, full));
     g = prof__state_place(t, &ok);
     if (!ok) return false;
     prof__counts_clear(&t->counts);
-    memset(t->hints, 0, sizeof t->hints);
-    t->parked = false;
-    t->handle = 0;
-    t->thread = 0;
-    t->spare = NULL;
-    t->epoch = 0;
-    t->full = false;
-    t->skipped = t->copy = 0;
     while (PROF__LOAD(t->deep.open)) prof__deep_pop(t);
-    t->details.end = NULL;
-    t->last = t->bias = 0;
-    t->stack.high = 0;
-    t->own = false;
     t->generation = s->generation;
     t->reserve = PROF__RESERVE(s->max_depth);
     t->clock = s->clock;
     t->flush = s->stream.flush_inline ? prof_flush : NULL;
     t->due.records = s->stream.often;
-    t->due.looked = 0;
-    t->due.us = 0;
     t->platform = s->platform;
     t->hooks = prof__recorder.hooks;
     t->wants = PROF__LOAD(prof__recorder.wants);
     t->streams = s->mode == PROF_MODE_STREAM;
     t->details.wide = t->streams || prof__wide(s);
-    t->details.narrow = false;
     t->observed = prof__recorder.observer_count != 0;
     PROF__STORE(t->closed, false);
     PROF__STORE(t->hot.last, 0u);
@@ -7779,6 +7761,23 @@ PROF__RARE prof__frame *prof__begin_slow(prof__mark *mark) {
     return prof__begun(prof__state_enter(true), site);
 }
 
+/* Opens a frame; NULL: only the slow path can, or there is no site. */
+PROF__INLINE prof__frame *prof__frame_open(uint32_t site) {
+    uintptr_t mask = PROF__HOT_MASK();
+    prof__hot *t = prof__here();
+    prof__frame *f = t->top;
+    if (site && f->above) {              /* no hints: with -Os they cost instructions */
+        site += f->above;
+        t->top = f + 1;
+        f->start = prof__clock();
+        f->site_depth = site;
+        PROF__HOT_UNMASK(mask);
+        return f + 1;
+    }
+    PROF__HOT_UNMASK(mask);
+    return NULL;
+}
+
 #if PROF__THUMB2                         /* r12 is free here; compilers save r4 instead */
 PROF__CALL __attribute__((naked)) prof__frame *prof__begin(prof__mark *mark PROF__UNUSED) {
     __asm__ volatile(
@@ -7805,20 +7804,8 @@ PROF__CALL __attribute__((naked)) prof__frame *prof__begin(prof__mark *mark PROF
 }
 #else
 PROF__CALL prof__frame *prof__begin(prof__mark *mark) {
-    uintptr_t mask = PROF__HOT_MASK();
-    prof__hot *t = prof__here();
-    uint32_t site = mark->id;
-    prof__frame *f = t->top;
-    if (site && f->above) {              /* no hints: with -Os they cost instructions */
-        site += f->above;
-        t->top = f + 1;
-        f->start = prof__clock();
-        f->site_depth = site;
-        PROF__HOT_UNMASK(mask);
-        return f + 1;
-    }
-    PROF__HOT_UNMASK(mask);
-    return prof__begin_slow(mark);
+    prof__frame *opened = prof__frame_open(mark->id);
+    return opened ? opened : prof__begin_slow(mark);
 }
 #endif
 
@@ -7833,22 +7820,10 @@ PROF__RARE prof__frame *prof__begin_in_elf_slow(uint32_t site) {
 PROF__CALL prof__frame *prof__begin_in_elf(const char *site) {
     uint32_t at = (uint32_t)((uintptr_t)site - (uintptr_t)__start_prof_sites);
     uint32_t site = (at + PROF__IN_ELF - 1) << 8;
-    uintptr_t mask;
-    prof__hot *t;
-    prof__frame *f;
+    prof__frame *opened;
     if (!prof__on) return NULL;
-    mask = PROF__HOT_MASK();
-    t = prof__here();
-    f = t->top;
-    if (f->above) {
-        t->top = f + 1;
-        f->start = prof__clock();
-        f->site_depth = site + f->above;
-        PROF__HOT_UNMASK(mask);
-        return f + 1;
-    }
-    PROF__HOT_UNMASK(mask);
-    return prof__begin_in_elf_slow(site);
+    opened = prof__frame_open(site);
+    return opened ? opened : prof__begin_in_elf_slow(site);
 }
 #endif
 
@@ -7963,9 +7938,13 @@ PROF__CALL void prof__end_top(void) {
     if (PROF__UNLIKELY(!done)) prof__end_slow(NULL);
 }
 
-PROF__CALL void prof_push(const char *name) {
+PROF__FN prof__frame *prof__push_token(const char *name) {
     prof__state *t = prof__state_enter(true);
-    if (!prof__begun(t, t ? prof__name_add(name) : 0)) prof__begin_dropped();
+    return prof__begun(t, t ? prof__name_add(name) : 0);
+}
+
+PROF__CALL void prof_push(const char *name) {
+    if (!prof__push_token(name)) prof__begin_dropped();
 }
 
 /* Writes a moment, of two slots, and leaves the slow path. It is dropped and counted where it has
@@ -8026,10 +8005,6 @@ PROF__CALL void prof_thread_end(void) {
 
 #define PROF__ENTRY PROF__QUIET
 #define prof__push_text(name) prof_push(name)
-PROF__FN prof__frame *prof__push_token(const char *name) {
-    prof__state *t = prof__state_enter(true);
-    return prof__begun(t, t ? prof__name_add(name) : 0);
-}
 
 #if PROF__STB
 PROF__FN void prof__name_was_cut(void) {
