@@ -48,14 +48,15 @@ def folded(events):
                 stack.pop()
             above = stack[-1][1] if stack else ()
             frames = (event.get("args") or {}).get("Call stack")
-            if frames:
+            python = event.get("cat") == "python_function"
+            if frames and not python and not (stack and stack[-1][3]):
                 above = tuple(reversed(frames.rstrip(";").split(";"))) + \
                     tuple(entry[2] for entry in stack)
             path = above + (re.sub(r"[ ;\t\n\r]", "_", name),)
             paths[path] += end - start
             if stack:
                 paths[stack[-1][1]] -= end - start
-            stack.append((end, path, path[-1]))
+            stack.append((end, path, path[-1], python or bool(stack and stack[-1][3])))
     sums = {}
     for path, time in paths.items():
         text = ";".join(re.sub(r"[ \t\n\r]", "_", entry) for entry in path)

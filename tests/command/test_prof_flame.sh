@@ -57,6 +57,25 @@ says stacks_no_kernels 'aten::addmm 40' 0 \
 says stacks_frames 'train.py(12):_step;nn.Module:_Linear_0 1' 0 "$prof" stacks --frames-only "$now"
 says stacks_threads 'process 4242 thread 4242' 0 \
     "$prof" flamegraph --threads tests/command/traces/kineto_2026.json
+# PyTorch's with_stack and verbose: Python functions, and ops that tell them, too; on the backward's
+# thread they alone do. record_function begins in __enter__ and ends in __exit__, as it has to.
+cat >"$out/python.json" <<'JSON'
+{"with_stack":1, "traceEvents":[
+{"ph":"X","cat":"python_function","name":"a.py(1): main","pid":1,"tid":1,"ts":0,"dur":90},
+{"ph":"X","cat":"python_function","name":"a.py(5): f","pid":1,"tid":1,"ts":5,"dur":80,"args":{"Call stack":"a.py(1): main"}},
+{"ph":"X","cat":"python_function","name":"p.py(8): __enter__","pid":1,"tid":1,"ts":10,"dur":10,"args":{"Call stack":"a.py(5): f;a.py(1): main"}},
+{"ph":"X","cat":"user_annotation","name":"mark","pid":1,"tid":1,"ts":15,"dur":50,"args":{"Call stack":"p.py(8): __enter__;a.py(5): f;a.py(1): main"}},
+{"ph":"X","cat":"cpu_op","name":"aten::to","pid":1,"tid":1,"ts":30,"dur":20,"args":{"Call stack":"a.py(5): f;a.py(1): main"}},
+{"ph":"X","cat":"python_function","name":"p.py(9): __exit__","pid":1,"tid":1,"ts":60,"dur":10,"args":{"Call stack":"a.py(5): f;a.py(1): main"}},
+{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":2,"ts":30,"dur":20,"args":{"Call stack":"a.py(5): f;a.py(1): main"}}]}
+JSON
+"$prof" stacks "$out/python.json" >"$out/python.folded" 2>"$out/python.said"
+printf '%s\n' 'a.py(1):_main 10' 'a.py(1):_main;a.py(5):_f 10' 'a.py(1):_main;a.py(5):_f;p.py(8):___enter__ 10' \
+    'a.py(1):_main;a.py(5):_f;mark 30' 'a.py(1):_main;a.py(5):_f;mark;aten::to 20' \
+    'a.py(1):_main;a.py(5):_f;p.py(9):___exit__ 10' 'a.py(1):_main;a.py(5):_f;aten::mm 20' | sort >"$out/python.right"
+sort -o "$out/python.folded" "$out/python.folded"
+try stacks_python_once cmp "$out/python.folded" "$out/python.right"
+try stacks_annotation_no_overlap test ! -s "$out/python.said"
 # prof.h's with_stack: the stacks tell of zones, which are there, and of native frames between them.
 cat >"$out/zones.json" <<'JSON'
 {"prof":{"version":"0.2.0"}, "with_stack":1, "traceEvents":[

@@ -74,7 +74,7 @@ static void take(void *user, trace_reader *reader, trace_kept kept) {
     if (reader->item != TRACE_EVENT) return;
     if (kept == KEPT_CALL) {
         call *c = &w->trace.calls[w->trace.call_count - 1];
-        c->key = stack_number(w, event);
+        c->key = c->kind == TRACE_PYTHON ? 0 : stack_number(w, event);
         c->apart = o->frames_only && c->kind == TRACE_PYTHON;
     }
     if (event->phase == 'M' && (o->threads || o->take)) trace_take_name(&w->trace, event);
@@ -172,13 +172,15 @@ static bool is_hidden(const walk *w, const call *c) {
     return w->options->frames_only && c->kind != TRACE_PYTHON;
 }
 
+/* (Where Python functions are around it, its own stack is a copy of their names.) */
 static void find_node(walk *w, uint32_t number) {
     call *c = &w->trace.calls[number];
     const call *around = c->parent == NO_CALL ? NULL : &w->trace.calls[c->parent];
-    uint32_t stack = around ? around->key : 0, own = c->key;
+    c->in_python = around && (around->kind == TRACE_PYTHON || around->in_python);
+    uint32_t stack = around ? around->key : 0, own = c->in_python ? 0 : c->key;
     if (c->thread != w->thread) w->base = w->options->threads ? thread_node(w, c->thread) : 0;
     w->thread = c->thread;
-    if (!own) c->key = stack;
+    c->key = own ? own : stack;
     bool told = c->key != stack && !w->zone_stacks;
     c->more = told ? node_with_stack(w, number, own) : around ? around->more : w->base;
     if (own && w->zone_stacks) c->more = native_frames(w, c, stack, c->more);

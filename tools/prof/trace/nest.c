@@ -58,16 +58,30 @@ static uint32_t around_python(struct trace *t, uint32_t top, call *c) {
     return around;
 }
 
+/* A record_function begins in one Python function, __enter__, and ends in another, __exit__: of the
+   calls that c left, from top to its parent, are there others that it or they overlap? */
+static bool overlaps_others(const struct trace *t, uint32_t top, const call *c) {
+    for (; top != c->parent && top != NO_CALL; top = t->calls[top].parent) {
+        const call *left = &t->calls[top];
+        bool of_mark = (left->kind == TRACE_PYTHON && c->kind == TRACE_ANNOTATION) ||
+                       (left->kind == TRACE_ANNOTATION && c->kind == TRACE_PYTHON);
+        if (left->end_ns > c->start_ns && !of_mark) return true;
+    }
+    return false;
+}
+
 static void enter(nesting *n, uint32_t number) {
     struct trace *t = n->trace;
     call *c = &t->calls[number];
     bool python = c->kind == TRACE_PYTHON;
-    uint32_t *top = python && !t->python_around ? &n->open.frame : &n->open.call;
+    uint32_t *top = python && !t->python_around ? &n->open.frame : &n->open.call, before = *top;
+    uint64_t overlaps = t->nest.overlaps;
     if (c->is_async) return;
     *top = python ? around_python(t, *top, c)
                   : span_nest_around(&t->nest, *top, c->start_ns, c->end_ns);
     if (c->is_told) *top = told_zone(t, number, *top);
     c->parent = *top;
+    if (t->nest.overlaps > overlaps && !overlaps_others(t, before, c)) t->nest.overlaps = overlaps;
     *top = number;
 }
 

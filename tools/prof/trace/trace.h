@@ -34,6 +34,7 @@ typedef struct call {
     bool is_outside : 1;        /* of the window */
     bool is_hidden : 1;         /* the caller's */
     bool is_partial : 1;        /* the caller's */
+    bool in_python : 1;         /* the caller's: Python functions are around it */
     bool apart : 1;             /* the caller's: in its times it is as if it were not there */
 } call;
 
