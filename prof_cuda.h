@@ -39,7 +39,8 @@
        NVTX_INJECTION64_PATH      for PROF_CUDA_MARKERS: path of libcupti, which NVTX reads
 
    Limits
-       Do not stop a session while a stream is captured: it waits for the GPU (or set no_sync).
+       A stop while a stream is captured does not wait for the GPU, as that would make the capture
+       fail: what runs is cut off, and flagged.
        After a process's first session, CUPTI of CUDA 13 before 13.1 Update 1 mixes up which graph
        launch a kernel came from: prof_cuda_stats.graph_doubts.
        On Windows only what desc.symbol finds.
@@ -369,6 +370,14 @@ typedef struct prof_cuda__resource {
     const prof_cuda__graph *graph;
 } prof_cuda__resource;
 
+/* What the callbacks for calls get: CUpti_CallbackData. */
+typedef struct prof_cuda__called {
+    int leaves;                          /* 0: it begins */
+    const char *name;
+    const void *arguments;
+    const int *result;
+} prof_cuda__called;
+
 enum {                                   /* what a record is */
     PROF_CUDA__CALL = 1,
     PROF_CUDA__INNER = 2,                /* a driver call: in one of the runtime, if it is there */
@@ -397,7 +406,7 @@ static const struct prof_cuda__kind {
     PROF_CUDA__SPAN(PROF_CUDA__MEMCPY, PROF_CUDA_COPIES, true, copy, PROF_CUDA__WORK),
     PROF_CUDA__SPAN(PROF_CUDA__MEMCPY_PEER, PROF_CUDA_COPIES, false, peer, PROF_CUDA__WORK),
     PROF_CUDA__SPAN(PROF_CUDA__MEMSET, PROF_CUDA_COPIES, true, copy, PROF_CUDA__WORK),
-    PROF_CUDA__SPAN(PROF_CUDA__DRIVER_CALL, 0, false, call,   /* asked for one by one */
+    PROF_CUDA__SPAN(PROF_CUDA__DRIVER_CALL, PROF_CUDA_DRIVER, false, call,
                     PROF_CUDA__CALL | PROF_CUDA__INNER),
     PROF_CUDA__SPAN(PROF_CUDA__SYNCHRONIZATION, PROF_CUDA_SYNC, false, sync, 0),
     PROF_CUDA__ROW(PROF_CUDA__OVERHEAD_RECORD, PROF_CUDA_OVERHEAD, false, overhead, start, end,
@@ -427,7 +436,8 @@ enum { PROF_CUDA__PRIORITY_FROM = 130100, PROF_CUDA__DATA_FROM = 22,   /* the AP
        PROF_CUDA__END_OF_BUFFER = 12,    /* CUPTI_ERROR_MAX_LIMIT_REACHED */
        PROF_CUDA__OUR_IDS = 5,           /* CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2;
                                             Kineto's are CUSTOM0 */
-       PROF_CUDA__RESOURCE = 3, PROF_CUDA__NODE_MADE = 13, PROF_CUDA__NODE_CLONED = 20,
+       PROF_CUDA__DRIVER_CALLS = 1, PROF_CUDA__RUNTIME_CALLS = 2, PROF_CUDA__RESOURCE = 3,
+       PROF_CUDA__NODE_MADE = 13, PROF_CUDA__NODE_CLONED = 20,
                                          /* CUPTI_CB_DOMAIN_, CUPTI_CBID_RESOURCE_GRAPHNODE_... */
        PROF_CUDA__ZEROED = 5, PROF_CUDA__PER_THREAD = 9,   /* CUPTI_ACTIVITY_ATTR_..., */
        PROF_CUDA__HES = 13, PROF_CUDA__THREAD_IDS = 21,   /* of 13.3 on */
@@ -528,6 +538,12 @@ enum {
     PROF_CUDA__ARGS = 1000, PROF_CUDA__NAME = 256
 };
 
+enum {                                   /* what a call does */
+    PROF_CUDA__DULL = 1,                 /* nothing that is kept */
+    PROF_CUDA__LAUNCHES = 2,             /* a kernel */
+    PROF_CUDA__BEGINS = 4, PROF_CUDA__ENDS = 8   /* the capture of a stream */
+};
+
 enum {                                   /* added to a kept record's kind, as is its row << 8: */
     PROF_CUDA__LEFT_OUT = 1 << 16,       /* it becomes no event */
     PROF_CUDA__RUNNING = 1 << 17,        /* it has no end: work was cut off, others have a record */
@@ -578,9 +594,9 @@ static struct prof_cuda__all {
     uint32_t *index, slots;              /* records by what others know of them: prof_cuda__slot */
     char *shared;                        /* behind these: texts that many events have, */
     char *texts[PROF_CUDA__ALIKE];       /* each behind what decides it, by its hash */
-    bool dull[2][PROF_CUDA__CBIDS];      /* calls of the driver, the runtime */
-    bool launches[2][PROF_CUDA__CBIDS];  /* those that launch a kernel, */
-    uint64_t launched[2];                /* and how many were kept */
+    uint8_t calls[2][PROF_CUDA__CBIDS];  /* of the driver, the runtime: PROF_CUDA__DULL ... */
+    uint64_t launched[2];                /* how many that launch a kernel were kept */
+    uint32_t capturing[2];               /* streams that they capture now */
     const prof_cuda__event **recorded;   /* by (event, context, call) */
     uint32_t recorded_count;
     prof_cuda_device devices[PROF_CUDA__DEVICES];
@@ -740,17 +756,20 @@ PROF_CUDA__FN bool prof_cuda__cupti_failed(const char *what, int result, const c
                             text ? ": " : "", text ? text : "");
 }
 
-/* What is dull, by CUPTI's own names: driver calls that neither launch, copy nor set, and a few
-   runtime calls that are many. Numbers differ between versions, names do not. */
-PROF_CUDA__FN bool prof_cuda__is_dull(bool runtime, const char *name) {
+/* What a call does, by CUPTI's own name for it; numbers differ between versions. Dull are driver
+   calls that neither launch, copy nor set, and a few runtime calls that are many. */
+PROF_CUDA__FN uint8_t prof_cuda__does(bool runtime, const char *name) {
     static const char *const work[] = { "cuLaunch", "cuGraphLaunch", "cuMemcpy", "cuMemset" };
     static const char *const many[] = { "cudaGetLastError", "cudaSetDevice_", "cudaGetDevice_",
         "cudaEventCreate_", "cudaEventCreateWithFlags", "cudaEventDestroy", "__cuda" };
     const char *const *prefixes = runtime ? many : work;
-    if (strncmp(name, "__cudaLaunchKernel", 18) == 0) return false;
+    unsigned does = strstr(name, "StreamBeginCapture") ? PROF_CUDA__BEGINS
+                    : strstr(name, "StreamEndCapture") ? PROF_CUDA__ENDS : 0;
+    if (strstr(name, "LaunchKernel")) return PROF_CUDA__LAUNCHES;
     for (int i = 0; i < (runtime ? 7 : 4); i++)
-        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0) return runtime;
-    return !runtime;
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+            return runtime ? PROF_CUDA__DULL : 0;
+    return (uint8_t)(runtime ? does : does | PROF_CUDA__DULL);
 }
 
 /* Takes the CUPTI of a handle; false: it is none that can be used. */
@@ -774,9 +793,8 @@ PROF_CUDA__FN bool prof_cuda__take_cupti(void *handle) {
         const char *name = NULL;
         bool runtime = i >= PROF_CUDA__CBIDS;
         uint32_t cbid = i % PROF_CUDA__CBIDS;
-        result = (g->cupti.callback_name)(runtime ? 2 : 1, cbid, &name);
-        g->dull[runtime][cbid] = cbid && !result && name && prof_cuda__is_dull(runtime, name);
-        g->launches[runtime][cbid] = !result && name && strstr(name, "LaunchKernel");
+        result = (g->cupti.callback_name)(1 + runtime, cbid, &name);
+        g->calls[runtime][cbid] = cbid && !result && name ? prof_cuda__does(runtime, name) : 0;
     }
     return true;
 }
@@ -1014,16 +1032,25 @@ PROF_CUDA__FN prof_cuda__node *prof_cuda__node_of(uint64_t id) {
     return nodes + i;
 }
 
-/* A node of a graph is made in a zone, or cloned when the graph is made ready to be launched. */
-PROF_CUDA__FN void prof_cuda__subscriber(void *user, int domain, uint32_t cbid, const void *data) {
+/* A stream begins to be captured, or its capture is over. */
+PROF_CUDA__FN void prof_cuda__capture_told(int domain, uint32_t cbid,
+                                           const prof_cuda__called *call) {
     struct prof_cuda__all *g = &prof_cuda__;
-    const prof_cuda__graph *graph;
+    uint32_t *count = g->capturing + domain - 1;
+    uint8_t does = cbid < PROF_CUDA__CBIDS ? g->calls[domain - 1][cbid] : 0;
+    if (!call->leaves) return;
+    prof_cuda__lock();
+    if (does & PROF_CUDA__BEGINS && !*call->result) ++*count;
+    if (does & PROF_CUDA__ENDS && *count) --*count;
+    prof_cuda__unlock();
+}
+
+/* A node of a graph is made in a zone, or cloned when the graph is made ready to be launched. */
+PROF_CUDA__FN void prof_cuda__node_told(uint32_t cbid, const prof_cuda__graph *graph) {
+    struct prof_cuda__all *g = &prof_cuda__;
     prof_session session;
     prof_cuda__node node, *slot;
     uint64_t id = 0, original = 0, time = 0;
-    (void)user;
-    if (domain != PROF_CUDA__RESOURCE || !data) return;
-    graph = ((const prof_cuda__resource *)data)->graph;
     if (!graph || (g->cupti.node_id)(graph->node, &id) != 0 || !id) return;
     if (cbid == PROF_CUDA__NODE_CLONED &&
         (g->cupti.node_id)(graph->original_node, &original) != 0) return;
@@ -1052,6 +1079,15 @@ PROF_CUDA__FN void prof_cuda__subscriber(void *user, int domain, uint32_t cbid, 
     prof_cuda__unlock();
 }
 
+PROF_CUDA__FN void prof_cuda__subscriber(void *user, int domain, uint32_t cbid, const void *data) {
+    (void)user;
+    if (!data) return;
+    if (domain == PROF_CUDA__RESOURCE)
+        prof_cuda__node_told(cbid, ((const prof_cuda__resource *)data)->graph);
+    else if (domain == PROF_CUDA__DRIVER_CALLS || domain == PROF_CUDA__RUNTIME_CALLS)
+        prof_cuda__capture_told(domain, cbid, (const prof_cuda__called *)data);
+}
+
 /* Fills in what CUPTI has elsewhere, behind or beside its record r.
    A copy's graph has its id behind the rest, and only since CUDA 12 as Kineto shows it: it takes
    the offset of `reserved`, which is before graph_node in all three kinds. */
@@ -1077,7 +1113,8 @@ PROF_CUDA__FN void prof_cuda__complete(char *kept, const char *r, const struct p
             memcpy(&graph, r + k->size, sizeof(uint32_t));
         memcpy(kept + k->size - 2 * sizeof graph, &graph, sizeof graph);
     } else if (k->what & PROF_CUDA__CALL && call->cbid < PROF_CUDA__CBIDS && !call->result)
-        prof_cuda__.launched[runtime] += prof_cuda__.launches[runtime][call->cbid];
+        prof_cuda__.launched[runtime] +=
+            (prof_cuda__.calls[runtime][call->cbid] & PROF_CUDA__LAUNCHES) != 0;
 }
 
 /* Keeps a record, or counts it. room: bytes from it to its buffer's end. */
@@ -1091,7 +1128,8 @@ PROF_CUDA__FN void prof_cuda__take(const char *r, const struct prof_cuda__kind *
         return;
     }
     if (k->what & PROF_CUDA__CALL
-            ? cbid < PROF_CUDA__CBIDS && g->dull[k->kind == PROF_CUDA__RUNTIME_CALL][cbid]
+            ? cbid < PROF_CUDA__CBIDS &&
+                  g->calls[k->kind == PROF_CUDA__RUNTIME_CALL][cbid] & PROF_CUDA__DULL
             : k->kind == PROF_CUDA__EXTERNAL && cbid != PROF_CUDA__OUR_IDS) {
         g->stats.muted++;
         return;
@@ -1222,24 +1260,28 @@ PROF_CUDA__FN int prof_cuda__switch(uint32_t kind, bool on) {
     return on ? (g->cupti.enable)(kind) : (g->cupti.disable)(kind);
 }
 
-/* Turns all that is asked for on or off, driver calls one by one where CUPTI can: else all, and the
-   decoder mutes. CUPTI's error where there is no point without what failed. */
+/* Turns all that is asked for on or off; dull calls stay off where CUPTI can do that for one call,
+   else the decoder mutes them. CUPTI's error where there is no point without what failed. */
 PROF_CUDA__FN int prof_cuda__switch_all(bool on) {
     struct prof_cuda__all *g = &prof_cuda__;
-    bool runtime = on && g->cupti.runtime_call && g->desc.records & PROF_CUDA_RUNTIME;
-    bool driver = g->desc.records & PROF_CUDA_DRIVER, one_by_one = false;
     int failed = 0;
     for (int i = 0; i < PROF_CUDA__KIND_COUNT; i++) {
         const struct prof_cuda__kind *k = prof_cuda__kinds + i;
         int result = g->desc.records & k->records ? prof_cuda__switch(k->kind, on) : 0;
         if (k->needed && !failed) failed = result;
     }
-    for (uint32_t cbid = 1; cbid < PROF_CUDA__CBIDS; cbid++) {
-        if (runtime && g->dull[1][cbid]) (void)PROF_CUDA__ASK(runtime_call, cbid, 0);
-        if (driver && g->cupti.driver_call && !g->dull[0][cbid] &&
-            PROF_CUDA__ASK(driver_call, cbid, on) == 0) one_by_one = true;
+    for (uint32_t i = 0; on && i < 2 * PROF_CUDA__CBIDS; i++) {
+        uint32_t cbid = i % PROF_CUDA__CBIDS;
+        int domain = 1 + (int)(i / PROF_CUDA__CBIDS);
+        uint8_t does = g->calls[domain - 1][cbid];
+        if (does & (PROF_CUDA__BEGINS | PROF_CUDA__ENDS) && g->cupti.callback)
+            (void)(g->cupti.callback)(1, g->subscriber, domain, cbid);
+        if (!(does & PROF_CUDA__DULL)) continue;
+        if (domain == PROF_CUDA__DRIVER_CALLS && g->cupti.driver_call)
+            (void)PROF_CUDA__ASK(driver_call, cbid, 0);
+        if (domain == PROF_CUDA__RUNTIME_CALLS && g->cupti.runtime_call)
+            (void)PROF_CUDA__ASK(runtime_call, cbid, 0);
     }
-    if (driver && (!on || !one_by_one)) (void)prof_cuda__switch(PROF_CUDA__DRIVER_CALL, on);
     g->enabled = on && !failed;
     return failed;
 }
@@ -1252,6 +1294,7 @@ PROF_CUDA__FN bool prof_cuda__enable(void) {
     int result;
     if (g->enabled) return true;
     g->retry = false;
+    memset(g->capturing, 0, sizeof g->capturing);
     if (!prof_cuda__load_driver()) return false;
     g->why[0] = 0;
     if (!prof_cuda__load_cupti()) return false;
@@ -1397,7 +1440,8 @@ PROF_CUDA__FN prof_result prof_cuda__stop(void *user) {
     (void)user;
     if (state != PROF_CUDA_ACTIVE) return PROF_OK;
     PROF_CUDA__STORE(g->state, PROF_CUDA_DRAINING);
-    if (!g->desc.no_sync) prof_cuda__synchronize();
+    if (!g->desc.no_sync && !PROF_CUDA__LOAD(g->capturing[0]) && !PROF_CUDA__LOAD(g->capturing[1]))
+        prof_cuda__synchronize();        /* it would make a capture fail */
     prof_cuda__pair_now();
     (void)prof_cuda__switch_all(false);
     (void)(g->cupti.flush)(0);
@@ -2138,7 +2182,8 @@ PROF_CUDA__FN bool prof_cuda__tell(prof_cuda__line *l, bool json) {
         { "no_launch", "of no zone, as the call that launched them is not there", s.no_launch },
         { "launches_alone", "CUPTI told of no kernel, as that of CUDA 12.4 Update 1 does: take "
           "another (PROF_CUDA_CUPTI); launches", alone ? launched[launched[1] > 0] : 0 },
-        { "unfinished", NULL, s.unfinished },
+        { "unfinished", "still ran at the stop, which did not wait (no_sync, or a stream was "
+          "captured)", s.unfinished },
         { "no_buffer", NULL, s.no_buffer },
         { "names_lost", "names, or nodes of graphs, that did not fit", s.names_lost },
         { "multi_subscriber", NULL, prof_cuda__.is_multi },

@@ -66,13 +66,13 @@ typedef void (*callback_fn)(void *, int, uint32_t, const void *);
 fake_settings fake;
 static callback_fn callback;
 static void *callback_user;
-static bool told[32];                    /* resource callbacks */
+static bool told[4][1024];               /* callbacks of a domain */
 static request_fn request;
 static complete_fn complete;
 static request_2_fn request_2;           /* of one of several subscribers */
 static complete_2_fn complete_2;
 static bool multi, zeroed;
-static bool on[KINDS], runtime_off[1024], driver_on[1024], per_thread = true, system_ids;
+static bool on[KINDS], off[2][1024], per_thread = true, system_ids;
 static int subscriber, subscribed, walking;
 static uint32_t correlations, out, launches;
 static size_t dropped_now;
@@ -344,7 +344,7 @@ static void put_call(launch *l, uint32_t kind, uint32_t cbid, uint64_t start, ui
 /* The records of the call itself, and of the ids that are pushed. */
 static void launch_call(launch *l, uint32_t runtime_cbid, uint32_t driver_cbid) {
     fake_external x;
-    bool driver = on[DRIVER] || (driver_cbid < 1024 && driver_on[driver_cbid]);
+    bool driver = on[DRIVER] && (driver_cbid >= 1024 || !off[0][driver_cbid]);
     l->time = now();
     if (on[EXTERNAL] && l->t->id_count) {
         memset(&x, 0, sizeof x);
@@ -361,7 +361,7 @@ static void launch_call(launch *l, uint32_t runtime_cbid, uint32_t driver_cbid) 
     }
     if (driver && (fake.nested_driver || fake.by_driver))
         put_call(l, DRIVER, driver_cbid, l->start + 1, l->time);
-    if (!fake.by_driver && on[RUNTIME] && (runtime_cbid >= 1024 || !runtime_off[runtime_cbid]))
+    if (!fake.by_driver && on[RUNTIME] && (runtime_cbid >= 1024 || !off[1][runtime_cbid]))
         put_call(l, RUNTIME, runtime_cbid, l->start, l->time + 1 + fake.call_ns / 2);
 }
 
@@ -444,7 +444,16 @@ static void tell_node(uint32_t cbid, uint64_t node, uint64_t original) {
     data.node = (void *)(uintptr_t)node;
     data.original_node = (void *)(uintptr_t)original;
     resource.descriptor = &data;
-    if (callback && told[cbid]) callback(callback_user, 3, cbid, &resource);
+    if (callback && told[3][cbid]) callback(callback_user, 3, cbid, &resource);
+}
+
+/* What the callback for a call gets. */
+struct call_data { int site; const char *name; const void *params; const int *result; };
+
+void fake_capture_call(int domain, uint32_t cbid, int result) {
+    struct call_data data = { 0, "", NULL, &result };
+    for (; data.site < 2; data.site++)
+        if (callback && told[domain][cbid]) callback(callback_user, domain, cbid, &data);
 }
 
 void fake_capture_node(uint32_t node) {
@@ -554,7 +563,7 @@ void fake_runtime_call(uint32_t cbid) {
 void fake_driver_call(uint32_t cbid) {
     launch l = launch_begin();
     l.time = now();
-    if (on[DRIVER] || driver_on[cbid]) put_call(&l, DRIVER, cbid, l.start, l.time);
+    if (on[DRIVER] && !off[0][cbid]) put_call(&l, DRIVER, cbid, l.start, l.time);
     launch_end(&l);
 }
 
@@ -741,8 +750,8 @@ int cuptiSubscribe(void **handle, callback_fn wanted, void *user) {
 int cuptiEnableCallback(uint32_t enable_it, void *handle, int domain, uint32_t cbid);
 int cuptiEnableCallback(uint32_t enable_it, void *handle, int domain, uint32_t cbid) {
     ANSWER;
-    if (handle != &subscriber || domain != 3 || cbid >= 32) return 1;
-    told[cbid] = enable_it != 0;
+    if (handle != &subscriber || domain < 1 || domain > 3 || cbid >= 1024) return 1;
+    told[domain][cbid] = enable_it != 0;
     return 0;
 }
 int cuptiGetGraphNodeId(void *node, uint64_t *id);
@@ -777,6 +786,7 @@ int cuptiActivityRegisterCallbacks(request_fn requested, complete_fn completed) 
 static int enable(uint32_t kind, bool enabled) {
     if (kind >= KINDS || (enabled && !size_of(kind))) return 21;
     on[kind] = enabled;
+    if (kind == DRIVER || kind == RUNTIME) memset(off[kind - DRIVER], 0, sizeof *off);
     return 0;
 }
 int cuptiActivityEnable(uint32_t kind);
@@ -796,7 +806,7 @@ int cuptiActivityEnableRuntimeApi(uint32_t cbid, uint8_t enabled) {
     ANSWER;
     ALONE;
     if (cbid >= 1024) return 1;
-    runtime_off[cbid] = !enabled;
+    off[1][cbid] = !enabled;
     return 0;
 }
 int cuptiActivityEnableDriverApi(uint32_t cbid, uint8_t enabled);
@@ -804,7 +814,7 @@ int cuptiActivityEnableDriverApi(uint32_t cbid, uint8_t enabled) {
     ANSWER;
     ALONE;
     if (cbid >= 1024) return 1;
-    driver_on[cbid] = enabled != 0;
+    off[0][cbid] = !enabled;             /* as in 13.0, none is on without its kind */
     return 0;
 }
 
@@ -977,14 +987,14 @@ int cuptiActivityEnableRuntimeApi_v2(void *handle, uint32_t cbid, uint8_t enable
 int cuptiActivityEnableRuntimeApi_v2(void *handle, uint32_t cbid, uint8_t enabled) {
     ANSWER;
     MULTI;
-    runtime_off[cbid] = !enabled;
+    off[1][cbid] = !enabled;
     return 0;
 }
 int cuptiActivityEnableDriverApi_v2(void *handle, uint32_t cbid, uint8_t enabled);
 int cuptiActivityEnableDriverApi_v2(void *handle, uint32_t cbid, uint8_t enabled) {
     ANSWER;
     MULTI;
-    driver_on[cbid] = enabled != 0;
+    off[0][cbid] = !enabled;
     return 0;
 }
 int cuptiActivityRegisterCallbacks_v2(void *handle, request_2_fn requested,
@@ -1066,6 +1076,7 @@ int cuCtxSynchronize(void) {
     DRIVER_ANSWER;
     int device = context > 0 ? context - 1 : me()->device;
     uint32_t i;
+    __atomic_add_fetch(&counts_all.syncs, 1, __ATOMIC_RELAXED);
     for (i = 0; i < FAKE_STREAMS; i++)
         wait_until(__atomic_load_n(&streams[device][i].tail, __ATOMIC_RELAXED));
     return 0;
@@ -1200,8 +1211,7 @@ void fake_reset(void) {
     free(kept);
     kept = NULL;
     memset(on, 0, sizeof on);
-    memset(runtime_off, 0, sizeof runtime_off);
-    memset(driver_on, 0, sizeof driver_on);
+    memset(off, 0, sizeof off);
     request = NULL;
     complete = NULL;
     request_2 = NULL;

@@ -71,6 +71,7 @@ typedef struct fake_counts {
     uint64_t dropped;
     uint64_t library_calls;              /* into CUPTI, without GetNextRecord */
     uint64_t dirty;                      /* buffers that were not zeros */
+    uint64_t syncs;                      /* waits for a context */
     bool hardware;                       /* their time stamps were asked for */
 } fake_counts;
 
@@ -90,7 +91,9 @@ void fake_graph(const char *const *kernels, uint32_t count, uint32_t stream);   
 void fake_capture_node(uint32_t node);   /* a call makes a node of graph 4, of which */
 void fake_instantiate(uint32_t count);   /* fake_graph's, 5, is a clone then */
 void fake_runtime_call(uint32_t cbid);   /* a call that launches nothing */
-void fake_driver_call(uint32_t cbid);    /* recorded where all driver calls are on, or this one */
+void fake_driver_call(uint32_t cbid);
+/* A stream's capture begins or ends, by a call of the driver (1) or the runtime (2). */
+void fake_capture_call(int domain, uint32_t cbid, int result);
 void fake_alloc(uint64_t address, uint64_t bytes, bool release);
 void fake_event_record(uint32_t event, uint32_t stream);
 void fake_wait_event(uint32_t event, uint32_t stream);

@@ -46,7 +46,7 @@
     X(432, cuMemsetD2D16Async_ptsz) X(433, cuMemsetD2D32Async_ptsz) X(442, cuLaunchKernel_ptsz) \
     X(477, cuLaunchCooperativeKernel) X(478, cuLaunchCooperativeKernel_ptsz) \
     X(479, cuEventCreateFromEGLSync) X(480, cuLaunchCooperativeKernelMultiDevice) \
-    X(499, cuStreamIsCapturing) X(514, cuGraphLaunch) X(515, cuGraphLaunch_ptsz) \
+    X(497, cuStreamEndCapture) X(539, cuStreamBeginCapture_v2) X(499, cuStreamIsCapturing) X(514, cuGraphLaunch) X(515, cuGraphLaunch_ptsz) \
     X(527, cuLaunchHostFunc) X(528, cuLaunchHostFunc_ptsz) X(652, cuLaunchKernelEx) \
     X(653, cuLaunchKernelEx_ptsz) X(776, cuMemcpyBatchAsync) X(777, cuMemcpyBatchAsync_ptsz) \
     X(778, cuMemcpy3DBatchAsync) X(779, cuMemcpy3DBatchAsync_ptsz) X(796, cuMemcpyBatchAsync_v2) \
@@ -63,7 +63,8 @@
     X(136, cudaEventDestroy_v3020) X(147, cudaStreamWaitEvent_v3020) \
     X(165, cudaDeviceSynchronize_v3020) X(211, cudaLaunchKernel_v7000) \
     X(212, cudaGetDeviceFlags_v7000) X(214, cudaLaunchKernel_ptsz_v7000) \
-    X(311, cudaGraphLaunch_v10000) X(430, cudaLaunchKernelExC_v11060) \
+    X(311, cudaGraphLaunch_v10000) X(315, cudaStreamBeginCapture_v10000) \
+    X(319, cudaStreamEndCapture_v10000) X(430, cudaLaunchKernelExC_v11060) \
     X(480, cudaStreamGetDevice_v12080) X(494, __cudaRegisterFatBinary_v13000) \
     X(505, __cudaLaunchKernel_v13000) X(502, __cudaPushCallConfiguration_v13000) \
     X(503, __cudaPopCallConfiguration_v13000)

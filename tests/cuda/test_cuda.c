@@ -1007,6 +1007,29 @@ static void test_unfinished(void) {
     close_session();
 }
 
+/* A stop does not wait for a context of which a stream is captured: the capture would fail. */
+static void test_stop_in_capture(void) {
+    static const struct { int domain; uint32_t begins, ends; } calls[] = { { 1, 539, 497 },
+                                                                           { 2, 315, 319 } };
+    int i;
+    for (i = 0; i < 8; i++) {
+        int domain = calls[i % 2].domain, how = i / 2;
+        reset();
+        PASS_ON(open_session(NULL));
+        fake_launch("long", 9, how ? 1000 : 60000000000u);
+        fake_capture_call(domain, calls[i % 2].ends, 0);   /* one that began before the session */
+        fake_capture_call(domain, calls[i % 2].begins, how == 1 ? 900 : 0);
+        if (how == 2) fake_capture_call(domain, calls[i % 2].ends, 901);
+        if (how == 3) fake_capture_call(domain, calls[i % 2].begins, 0);
+        if (how == 3) fake_capture_call(domain, calls[i % 2].ends, 0);
+        prof_stop();
+        EQUAL(fake_get_counts().syncs != 0, how == 1 || how == 2);
+        if (!how) CHECK(strstr(inside_cuda_status_line(), "was captured"), "not told");
+        PASS_ON(check_exact());
+        close_session();
+    }
+}
+
 /* Kernels stand where they ran, whatever CUPTI's clock says of the time. */
 static void test_clock_offset(void) {
     static const uint64_t offsets[] = { 0, 5000000000000u, (uint64_t)0 - 7000000000000u };
@@ -1887,6 +1910,7 @@ int main(void) {
     RUN(test_short_threads);
     RUN(test_no_times);
     RUN(test_unfinished);
+    RUN(test_stop_in_capture);
     RUN(test_clock_offset);
     RUN(test_head_kernels);
     RUN(test_other_clocks);
