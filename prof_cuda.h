@@ -27,10 +27,8 @@
        Set-up and shutdown: one thread, no session open. prof_cuda_push_id, prof_cuda_flush: any
        thread. A child after fork() profiles its CPU side only.
 
-   Macros
-       PROF_CUDA_IMPLEMENTATION   put the function bodies here
+   Macro and environment
        PROF_CUDA_MEMORY n         bytes of the built-in block
-   Environment
        PROF_CUDA_CUPTI            path of the libcupti to open; else: one that is loaded, then the
                                   loader's, then those beside the CUDA libraries that are loaded, in
                                   CUDA_HOME, CUDA_PATH, CONDA_PREFIX, VIRTUAL_ENV (pip's too),
@@ -41,8 +39,8 @@
    Limits
        A stop while a stream is captured does not wait for the GPU, as that would make the capture
        fail: what runs is cut off, and flagged.
-       After a process's first session, CUPTI of CUDA 13 before 13.1 Update 1 mixes up which graph
-       launch a kernel came from: prof_cuda_stats.graph_doubts.
+       CUPTI of CUDA 13 before 13.1 Update 1 may mix up which graph launch a kernel came from, after
+       a process's first session: prof_cuda_stats.graph_doubts.
        On Windows only what desc.symbol finds.
 
    Rooms, in this order: @API @OWN @MIRROR @LOAD @DECODE @STATES @EVENTS @NVTX @DEVICE
@@ -179,12 +177,11 @@ PROF_API void prof_cuda_push_id(uint64_t id);
 PROF_API void prof_cuda_pop_id(void);
 
 /* Turns zones into NVTX ranges and instants into NVTX marks, for nsys, ncu and other tools. A range
-   tells what is known when it begins, as PyTorch's do: "name, seq = 5, op_id = 7, sizes =
-   [[2, 3]]" (see prof_push_with). false turns this off. Needs no prof_cuda_init.
-   PROF_ERROR_UNSUPPORTED: prof_cuda_status() tells why: no tool listens (NVTX_INJECTION64_PATH is
-   not set, which nsys and ncu do), or this was compiled without <nvtx3/nvToolsExt.h>: nvcc finds
-   it, others by -I of CUDA's include folder. PROF_ERROR_STATE: a session is open, or it is on
-   already; other errors: prof_add_observer. PyTorch: emit_nvtx() */
+   tells what is known when it begins, as those of PyTorch's emit_nvtx() do: "name, seq = 5, op_id =
+   7, sizes = [[2, 3]]". false turns this off. Needs no prof_cuda_init. PROF_ERROR_UNSUPPORTED:
+   prof_cuda_status() says why: no tool listens (nsys and ncu set NVTX_INJECTION64_PATH), or the
+   compiler found no <nvtx3/nvToolsExt.h>. PROF_ERROR_STATE: a session is open, or it is on already;
+   other errors: prof_add_observer. */
 PROF_API prof_result prof_cuda_emit_nvtx(bool on);
 
 #ifdef __cplusplus
@@ -370,13 +367,9 @@ typedef struct prof_cuda__resource {
     const prof_cuda__graph *graph;
 } prof_cuda__resource;
 
-/* What the callbacks for calls get: CUpti_CallbackData. */
+/* What the callbacks for calls get: CUpti_CallbackData. ends: 0 where the call begins. */
 typedef struct prof_cuda__called {
-    int leaves;                          /* 0: it begins */
-    const char *name;
-    const void *arguments;
-    const int *result;
-} prof_cuda__called;
+    int ends; const char *name; const void *arguments; const int *result; } prof_cuda__called;
 
 enum {                                   /* what a record is */
     PROF_CUDA__CALL = 1,
@@ -437,8 +430,8 @@ enum { PROF_CUDA__PRIORITY_FROM = 130100, PROF_CUDA__DATA_FROM = 22,   /* the AP
        PROF_CUDA__OUR_IDS = 5,           /* CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2;
                                             Kineto's are CUSTOM0 */
        PROF_CUDA__DRIVER_CALLS = 1, PROF_CUDA__RUNTIME_CALLS = 2, PROF_CUDA__RESOURCE = 3,
-       PROF_CUDA__NODE_MADE = 13, PROF_CUDA__NODE_CLONED = 20,
-                                         /* CUPTI_CB_DOMAIN_, CUPTI_CBID_RESOURCE_GRAPHNODE_... */
+                                         /* CUPTI_CB_DOMAIN_... */
+       PROF_CUDA__NODE_MADE = 13, PROF_CUDA__NODE_CLONED = 20,   /* CUPTI_CBID_RESOURCE_GRAPH... */
        PROF_CUDA__ZEROED = 5, PROF_CUDA__PER_THREAD = 9,   /* CUPTI_ACTIVITY_ATTR_..., */
        PROF_CUDA__HES = 13, PROF_CUDA__THREAD_IDS = 21,   /* of 13.3 on */
        PROF_CUDA__NOT_INITIALIZED = 15, PROF_CUDA__OTHER_SUBSCRIBER = 39 };   /* errors */
@@ -538,11 +531,8 @@ enum {
     PROF_CUDA__ARGS = 1000, PROF_CUDA__NAME = 256
 };
 
-enum {                                   /* what a call does */
-    PROF_CUDA__DULL = 1,                 /* nothing that is kept */
-    PROF_CUDA__LAUNCHES = 2,             /* a kernel */
-    PROF_CUDA__BEGINS = 4, PROF_CUDA__ENDS = 8   /* the capture of a stream */
-};
+/* What a call does: nothing that is kept, or the begin or end of a stream's capture. */
+enum { PROF_CUDA__DULL = 1, PROF_CUDA__BEGINS = 2, PROF_CUDA__ENDS = 4 };
 
 enum {                                   /* added to a kept record's kind, as is its row << 8: */
     PROF_CUDA__LEFT_OUT = 1 << 16,       /* it becomes no event */
@@ -587,7 +577,7 @@ static struct prof_cuda__all {
     uint32_t indexed;                    /* records that the index has room for */
     bool closed;                         /* events were made of them */
     uint64_t kept[PROF_CUDA__KINDS], window_start;
-    prof_clock_pair first_pair, pair;    /* pair: the last one */
+    prof_clock_pair pair;                /* the last one */
     prof_cuda__tables *tables;
     uint32_t text_used, name_count, node_count;
     struct { uint32_t id, index; } threads[256];   /* index: in the session, + 1 */
@@ -595,7 +585,6 @@ static struct prof_cuda__all {
     char *shared;                        /* behind these: texts that many events have, */
     char *texts[PROF_CUDA__ALIKE];       /* each behind what decides it, by its hash */
     uint8_t calls[2][PROF_CUDA__CBIDS];  /* of the driver, the runtime: PROF_CUDA__DULL ... */
-    uint64_t launched[2];                /* how many that launch a kernel were kept */
     uint32_t capturing[2];               /* streams that they capture now */
     const prof_cuda__event **recorded;   /* by (event, context, call) */
     uint32_t recorded_count;
@@ -607,7 +596,6 @@ static size_t prof_cuda__withheld;       /* of those: CUPTI kept a buffer in the
 static bool prof_cuda__used;             /* they may not be zeros */
 static uint32_t prof_cuda__sessions;     /* of CUPTI's in this process */
 
-/* Says why there is no GPU work. */
 #define PROF_CUDA__FAILS(...)                                                      \
     ((void)prof_format_text(prof_cuda__.why, sizeof prof_cuda__.why, "no GPU work: " __VA_ARGS__), \
      false)
@@ -742,7 +730,8 @@ PROF_CUDA__FN bool prof_cuda__cupti_failed(const char *what, int result, const c
     const char *text = NULL;
     if (result == PROF_CUDA__OTHER_SUBSCRIBER)
         return PROF_CUDA__FAILS("another profiler is attached; end it (%s) (CUPTI error 39)",
-                                *other ? other : "nsys, ncu, compute-sanitizer");
+                                *other && !strstr(other, "not provided") ? other
+                                : "nsys, ncu, compute-sanitizer; torch.profiler stays attached");
     if (result == 35)
         return PROF_CUDA__FAILS("the driver lets only root profile; load the nvidia module with "
                                 "NVreg_RestrictProfilingToAdminUsers=0, or run as root, in a "
@@ -765,7 +754,7 @@ PROF_CUDA__FN uint8_t prof_cuda__does(bool runtime, const char *name) {
     const char *const *prefixes = runtime ? many : work;
     unsigned does = strstr(name, "StreamBeginCapture") ? PROF_CUDA__BEGINS
                     : strstr(name, "StreamEndCapture") ? PROF_CUDA__ENDS : 0;
-    if (strstr(name, "LaunchKernel")) return PROF_CUDA__LAUNCHES;
+    if (strncmp(name, "__cudaLaunchKernel", 18) == 0) return 0;
     for (int i = 0; i < (runtime ? 7 : 4); i++)
         if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
             return runtime ? PROF_CUDA__DULL : 0;
@@ -1032,19 +1021,6 @@ PROF_CUDA__FN prof_cuda__node *prof_cuda__node_of(uint64_t id) {
     return nodes + i;
 }
 
-/* A stream begins to be captured, or its capture is over. */
-PROF_CUDA__FN void prof_cuda__capture_told(int domain, uint32_t cbid,
-                                           const prof_cuda__called *call) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    uint32_t *count = g->capturing + domain - 1;
-    uint8_t does = cbid < PROF_CUDA__CBIDS ? g->calls[domain - 1][cbid] : 0;
-    if (!call->leaves) return;
-    prof_cuda__lock();
-    if (does & PROF_CUDA__BEGINS && !*call->result) ++*count;
-    if (does & PROF_CUDA__ENDS && *count) --*count;
-    prof_cuda__unlock();
-}
-
 /* A node of a graph is made in a zone, or cloned when the graph is made ready to be launched. */
 PROF_CUDA__FN void prof_cuda__node_told(uint32_t cbid, const prof_cuda__graph *graph) {
     struct prof_cuda__all *g = &prof_cuda__;
@@ -1079,13 +1055,20 @@ PROF_CUDA__FN void prof_cuda__node_told(uint32_t cbid, const prof_cuda__graph *g
     prof_cuda__unlock();
 }
 
+/* CUPTI's callback: a node of a graph, or a call by which a stream's capture begins or ends. */
 PROF_CUDA__FN void prof_cuda__subscriber(void *user, int domain, uint32_t cbid, const void *data) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    const prof_cuda__called *call = (const prof_cuda__called *)data;
     (void)user;
-    if (!data) return;
-    if (domain == PROF_CUDA__RESOURCE)
+    if (data && domain == PROF_CUDA__RESOURCE) {
         prof_cuda__node_told(cbid, ((const prof_cuda__resource *)data)->graph);
-    else if (domain == PROF_CUDA__DRIVER_CALLS || domain == PROF_CUDA__RUNTIME_CALLS)
-        prof_cuda__capture_told(domain, cbid, (const prof_cuda__called *)data);
+    } else if (data && call->ends) {
+        uint32_t *count = g->capturing + domain - 1;
+        prof_cuda__lock();
+        if (g->calls[domain - 1][cbid] & PROF_CUDA__ENDS) *count -= *count > 0;
+        else *count += !*call->result;
+        prof_cuda__unlock();
+    }
 }
 
 /* Fills in what CUPTI has elsewhere, behind or beside its record r.
@@ -1095,9 +1078,7 @@ PROF_CUDA__FN void prof_cuda__complete(char *kept, const char *r, const struct p
                                        size_t room) {
     prof_cuda__kernel *kernel = (prof_cuda__kernel *)(void *)kept;
     prof_cuda__marker *m = (prof_cuda__marker *)(void *)kept;
-    const prof_cuda__call *call = (const prof_cuda__call *)(const void *)kept;
     uint32_t version = prof_cuda__.version;
-    bool runtime = k->kind == PROF_CUDA__RUNTIME_CALL;
     uint64_t graph = 0;
     if (k->kind == PROF_CUDA__KERNEL) {
         kernel->name = prof_cuda__name(kernel->name);
@@ -1112,9 +1093,7 @@ PROF_CUDA__FN void prof_cuda__complete(char *kept, const char *r, const struct p
         if (version >= 19 && room >= k->size + sizeof(uint32_t))
             memcpy(&graph, r + k->size, sizeof(uint32_t));
         memcpy(kept + k->size - 2 * sizeof graph, &graph, sizeof graph);
-    } else if (k->what & PROF_CUDA__CALL && call->cbid < PROF_CUDA__CBIDS && !call->result)
-        prof_cuda__.launched[runtime] +=
-            (prof_cuda__.calls[runtime][call->cbid] & PROF_CUDA__LAUNCHES) != 0;
+    }
 }
 
 /* Keeps a record, or counts it. room: bytes from it to its buffer's end. */
@@ -1245,7 +1224,6 @@ PROF_CUDA__FN void prof_cuda__pair_now(void) {
     } else if (prof_device_clock(device, pair.session_ns, pair.device_ns) != PROF_OK) {
         g->stats.clock_back += pair.device_ns < last.device_ns;
     } else {
-        if (!last.device_ns) g->first_pair = pair;
         g->pair.device_ns = pair.device_ns;
         PROF_CUDA__STORE(g->pair.session_ns, pair.session_ns);
     }
@@ -1349,7 +1327,6 @@ PROF_CUDA__FN void prof_cuda__clear(void) {
     g->window_start = UINT64_MAX;
     g->pair.device_ns = 0;
     memset(g->kept, 0, sizeof g->kept);
-    memset(g->launched, 0, sizeof g->launched);
 }
 
 PROF_CUDA__FN prof_result prof_cuda__start(void *user) {
@@ -2145,20 +2122,10 @@ PROF_CUDA__FN uint64_t prof_cuda__runtime_version(void) {
     return version > 0 ? (uint64_t)version : 0;
 }
 
-/* What CUPTI's clock counted in a microsecond; 0: nanoseconds, or too little is known. */
-PROF_CUDA__FN uint64_t prof_cuda__ticks(void) {
-    const prof_clock_pair *from = &prof_cuda__.first_pair, *to = &prof_cuda__.pair;
-    int64_t us = to->device_ns ? (to->session_ns - from->session_ns) / 1000 : 0;
-    uint64_t ticks = us < 1000 ? 0 : (to->device_ns - from->device_ns) / (uint64_t)us;
-    return ticks > 990 && ticks < 1010 ? 0 : ticks;
-}
-
 /* Tells what is not 0 of what was lost or is odd, and how CUPTI is used: all of it as JSON, or what
    a user must know as text. False: there was none. */
 PROF_CUDA__FN bool prof_cuda__tell(prof_cuda__line *l, bool json) {
     const prof_cuda_stats s = prof_cuda_get_stats();
-    const uint64_t *launched = prof_cuda__.launched;
-    bool alone = prof_cuda__.desc.records & PROF_CUDA_KERNELS && !s.kernels && !s.captured;
     const struct { const char *name, *text; uint64_t n; } told[] = {
         { "lost_dropped", "dropped by CUPTI, give a larger pool_size", s.lost_dropped },
         { "lost_full", "no room, give prof_cuda_desc.memory more", s.lost_full },
@@ -2168,9 +2135,6 @@ PROF_CUDA__FN bool prof_cuda__tell(prof_cuda__line *l, bool json) {
           s.wrong_clock },
         { "clock_back", "records are misplaced or left out, as CUPTI's clock went back, as the "
           "system's does when it is set; times", s.clock_back },
-        { "ticks_per_us", "times are scaled, as CUPTI's clock does not count ns, which another "
-          "profiler in the process may have given it; its ticks a microsecond",
-          prof_cuda__ticks() },
         { "foreign", "buffers of another profiler in the process, end it, as torch.profiler",
           s.foreign },
         { "graph_doubts", "kernels that this CUPTI may give to a wrong graph launch, as CUDA 13.1 "
@@ -2180,8 +2144,6 @@ PROF_CUDA__FN bool prof_cuda__tell(prof_cuda__line *l, bool json) {
         { "corrupt", "corrupt buffers", s.corrupt }, { "unknown", "of kinds not known", s.unknown },
         { "buffers_missing", "buffers CUPTI kept", s.buffers_missing },
         { "no_launch", "of no zone, as the call that launched them is not there", s.no_launch },
-        { "launches_alone", "CUPTI told of no kernel, as that of CUDA 12.4 Update 1 does: take "
-          "another (PROF_CUDA_CUPTI); launches", alone ? launched[launched[1] > 0] : 0 },
         { "unfinished", "still ran at the stop, which did not wait (no_sync, or a stream was "
           "captured)", s.unfinished },
         { "no_buffer", NULL, s.no_buffer },

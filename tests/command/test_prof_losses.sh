@@ -144,10 +144,10 @@ says losses_long tttttttt 0 "$prof" report "$out/odd.json"
 says losses_many_devices 'More devices that report losses: 38' 0 "$prof" gaps "$out/odd.json"
 # What prof_cuda.h counts stands for its line in the footer: each count that this line has is told.
 printf '%s' '{"prof":{"devices":{"CUDA":"GPU records lost: 5; of another clock: 7"}},
-    "prof_cuda":{"lost_full":5,"wrong_clock":7,"clock_back":2,"foreign":3,"graph_doubts":6,"launches_alone":4},
+    "prof_cuda":{"lost_full":5,"wrong_clock":7,"clock_back":2,"foreign":3,"graph_doubts":6},
     "traceEvents":['"$event"']}' >"$out/cuda.json"
 for part in 'without room .*: 5;' 'another clock, .*: 7;' 'went back, .*: 2;' 'another profiler in the process, .*: 3;' \
-    'wrong graph launch, .*: 6;' 'told no kernel .*: 4$'; do
+    'wrong graph launch, .*: 6$'; do
     n=$((n + 1))
     try losses_cuda_$n sh -c "'$prof' report '$out/cuda.json' | head -n 1 | grep -q '$part'"
 done

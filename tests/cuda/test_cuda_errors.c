@@ -415,35 +415,6 @@ static void test_clock_goes_back(void) {
           inside_cuda_status_line());
 }
 
-/* A CUPTI that tells of launches and of no kernel, as one has been seen to: the footer says so. A
-   launch that failed has no kernel, nor has a session that captures a graph. */
-static void test_launches_alone(void) {
-    static const struct { uint32_t cbid, result; bool kernel, captured, told; } cases[] = {
-        { 211, 0, false, false, true }, { 211, 1, false, false, false },
-        { 165, 0, false, false, false }, { 211, 0, true, false, false },
-        { 211, 0, false, true, false }
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        fake_call call;
-        const char *line;
-        reset();
-        PASS_ON(open_session());
-        memset(&call, 0, sizeof call);
-        call.kind = 5;
-        call.cbid = cases[i].cbid;
-        call.result = cases[i].result;
-        call.correlation = 4711;
-        call.start = call.end = cupti_now();
-        fake_deliver(&call, sizeof call, sizeof call);
-        if (cases[i].kernel) launch_some(1);
-        if (cases[i].captured) PROF_BLOCK("capture") { fake_capture_node(0); }
-        prof_stop();
-        line = inside_cuda_status_line();
-        CHECK((line && strstr(line, "told of no kernel")) == cases[i].told, "case %u: %s",
-              (unsigned)i, line ? line : "well");
-    }
-}
-
 /* As ROCm's tracer does for some, and CUPTI where a loop in a graph runs again: kernels without a
    correlation, and several of one launch. None is lost, and none is another's. */
 static void test_odd_correlations(void) {
@@ -695,7 +666,6 @@ int main(void) {
     RUN(test_many_threads);
     RUN(test_clock_pairs);
     RUN(test_clock_goes_back);
-    RUN(test_launches_alone);
     RUN(test_odd_correlations);
     RUN(test_odd_times);
     RUN(test_clocks_at_steps);

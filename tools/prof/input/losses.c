@@ -23,7 +23,6 @@ static const struct { const char *key, *text; } cuda_counts[] = {
                 "as torch.profiler)"},
     {"graph_doubts", "Kernels that this CUPTI may give to a wrong graph launch, as CUDA 13.1 "
                      "Update 1 does not"},
-    {"launches_alone", "Launches of which CUPTI told no kernel (take another: PROF_CUDA_CUPTI)"},
     {"unfinished", "Kernels and copies still running at the end, ended there"},
     {"no_launch", "Kernels and copies whose launch is not in the trace"},
     {"names_lost", "Names of GPU records that did not fit (give prof_cuda_desc.memory more)"},
