@@ -430,8 +430,7 @@ enum { PROF_CUDA__PRIORITY_FROM = 130100, PROF_CUDA__DATA_FROM = 22,   /* the AP
        PROF_CUDA__OUR_IDS = 5,           /* CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2;
                                             Kineto's are CUSTOM0 */
        PROF_CUDA__DRIVER_CALLS = 1, PROF_CUDA__RUNTIME_CALLS = 2, PROF_CUDA__RESOURCE = 3,
-                                         /* CUPTI_CB_DOMAIN_... */
-       PROF_CUDA__NODE_MADE = 13, PROF_CUDA__NODE_CLONED = 20,   /* CUPTI_CBID_RESOURCE_GRAPH... */
+       PROF_CUDA__NODE_MADE = 13, PROF_CUDA__NODE_CLONED = 20,   /* callbacks and domains */
        PROF_CUDA__ZEROED = 5, PROF_CUDA__PER_THREAD = 9,   /* CUPTI_ACTIVITY_ATTR_..., */
        PROF_CUDA__HES = 13, PROF_CUDA__THREAD_IDS = 21,   /* of 13.3 on */
        PROF_CUDA__NOT_INITIALIZED = 15, PROF_CUDA__OTHER_SUBSCRIBER = 39 };   /* errors */

@@ -46,8 +46,9 @@
     X(432, cuMemsetD2D16Async_ptsz) X(433, cuMemsetD2D32Async_ptsz) X(442, cuLaunchKernel_ptsz) \
     X(477, cuLaunchCooperativeKernel) X(478, cuLaunchCooperativeKernel_ptsz) \
     X(479, cuEventCreateFromEGLSync) X(480, cuLaunchCooperativeKernelMultiDevice) \
-    X(497, cuStreamEndCapture) X(539, cuStreamBeginCapture_v2) X(499, cuStreamIsCapturing) X(514, cuGraphLaunch) X(515, cuGraphLaunch_ptsz) \
-    X(527, cuLaunchHostFunc) X(528, cuLaunchHostFunc_ptsz) X(652, cuLaunchKernelEx) \
+    X(497, cuStreamEndCapture) X(499, cuStreamIsCapturing) X(514, cuGraphLaunch) \
+    X(515, cuGraphLaunch_ptsz) X(527, cuLaunchHostFunc) X(528, cuLaunchHostFunc_ptsz) \
+    X(539, cuStreamBeginCapture_v2) X(652, cuLaunchKernelEx) \
     X(653, cuLaunchKernelEx_ptsz) X(776, cuMemcpyBatchAsync) X(777, cuMemcpyBatchAsync_ptsz) \
     X(778, cuMemcpy3DBatchAsync) X(779, cuMemcpy3DBatchAsync_ptsz) X(796, cuMemcpyBatchAsync_v2) \
     X(797, cuMemcpyBatchAsync_v2_ptsz) X(798, cuMemcpy3DBatchAsync_v2) \
