@@ -22,10 +22,10 @@ bool call_waits(const char *name);
 
 /* The words of communication, with a comma and a space between them: for --help. */
 #define WORK_WORDS \
-    "  nccl, rccl, oneccl, hccl, msccl, nvshmem, rocshmem, cross_device_reduce,\n" \
-    "  all_reduce, allreduce, all_gather, allgather, reduce_scatter, reducescatter,\n" \
-    "  all_to_all, alltoall, collective_permute, hcom_, ::internode::, ::intranode::,\n" \
-    "  ::internode_ll::\n"
+    "    nccl, rccl, oneccl, hccl, msccl, nvshmem, rocshmem, cross_device_reduce,\n" \
+    "    all_reduce, allreduce, all_gather, allgather, reduce_scatter, reducescatter,\n" \
+    "    all_to_all, alltoall, collective_permute, hcom_, ::internode::,\n" \
+    "    ::intranode::, ::internode_ll::\n"
 
 /* Of the time from the begin of the first work to the end of the last one. Times in which works of
    a kind overlap count once. So span = kind_ns[WORK_COMPUTE] + busy_exposed() + exposed_memory_ns

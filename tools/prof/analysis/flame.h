@@ -68,7 +68,7 @@ static inline const char *flame_name(const flame *f, uint32_t node) {
     {"frames-only", 0, OPTION_FLAG, &(o).frames_only, NULL, \
      "Python functions only; ops' times are theirs"}, \
     {"group-by-site", 0, OPTION_FLAG, &(o).by_site, NULL, \
-     "of a name with several sites each has its own: parse (a.c:12)"}, \
+     "an entry for each site of a name: parse (a.c:12)"}, \
     {"threads", 0, OPTION_FLAG, &(o).threads, NULL, "add the thread as the outermost entry"}, \
     RANGE_OPTIONS(window)
 bool flame_metric(const char *name, flame_options *options);

@@ -17,9 +17,9 @@ const command analyze_command = {
     "  prof analyze --device-peak bf16=989.5,fp32=67,gb=3350 trace.json\n"
     "      other peaks: dense TFLOP/s by type, and GB/s\n\n"
     "An op's amount counts for each of its kernels, as in PyTorch; Total has it once.\n\n"
-    "Bound by (roofline): a kernel with more FLOP/byte than the device (peak FLOP/s of\n"
-    "its type / peak byte/s) is bound by compute, else by memory; its share of that\n"
-    "peak is how near to the roof it is. Where FLOPs are not known, elementwise\n"
+    "Bound by (roofline): a kernel with more FLOP/byte than the device (peak FLOP/s\n"
+    "of its type / peak byte/s) is bound by compute, else by memory; its share of\n"
+    "that peak is how near to the roof it is. Where FLOPs are not known, elementwise\n"
     "kernels, copies, fills and reductions are bound by memory; others are unknown.\n", run, 1, 1
 };
 

@@ -11,8 +11,7 @@ const command augment_command = {
     "augment", "[OPTION]... IN OUT", "write kernel_flop and kernel_num_gb into a trace's events",
     "  prof augment trace.json.gz augmented.json.gz\n"
     "      gives each kernel, and the op that launched it, its FLOPs and gigabytes;\n"
-    "      all\n"
-    "      else stays, except that NaN and the like become JSON\n", run, 2, 2
+    "      all else stays, except that NaN and the like become JSON\n", run, 2, 2
 };
 
 static bool is_zero(const trace_member *member) {

@@ -16,12 +16,11 @@ const command et_command = {
     "      by name\n"
     "  prof et --link trace.json.gz et.json\n"
     "      with the times of the same run's trace, joined by record function id and\n"
-    "      name; of one without such ids (prof.h's raw streams) the n-th call of a name\n"
-    "      on a thread is its n-th node there, where both are as many\n"
+    "      name; of one without such ids (prof.h's raw streams) the n-th call of a\n"
+    "      name on a thread is its n-th node there, where both are as many\n"
     "  prof et --link trace.json.gz -o linked.json et.json\n"
-    "      the execution trace once more, each node with its times: \"kineto\":\n"
-    "      {\"ts\": ..., \"dur\": ..., \"self_dur\": ..., \"device_dur\": ...}, in\n"
-    "      us\n", run, 1, 1
+    "      the execution trace once more, each node with its times in us:\n"
+    "      \"kineto\": {\"ts\": ..., \"dur\": ..., \"self_dur\": ..., \"device_dur\": ...}\n", run, 1, 1
 };
 
 typedef struct node {

@@ -18,9 +18,9 @@ const command export_command = {
     "export", "[OPTION]... -o OUT TRACE...",
     "write traces in other tools' formats, chosen by OUT's ending",
     "  prof export -o run.pftrace trace.json.gz\n"
-    "      Perfetto's own format, for ui.perfetto.dev and trace_processor: 4 to 23 times\n"
-    "      smaller than JSON. Calls of a stream that overlap get lanes of their own:\n"
-    "      none is lost. Every command of prof reads it again\n"
+    "      Perfetto's own format, for ui.perfetto.dev and trace_processor: 4 to 23\n"
+    "      times smaller than JSON. Calls of a stream that overlap get lanes of their\n"
+    "      own: none is lost. Every command of prof reads it again\n"
     "  prof export -o all.pftrace rank*.json.gz\n"
     "      one file of several ranks, with processes \"rank N: ...\", as prof merge\n"
     "      writes\n"
@@ -29,13 +29,13 @@ const command export_command = {
     "  prof export -o run.sqlite trace.json.gz\n"
     "      sqlite3 run.sqlite 'SELECT * FROM report ORDER BY 6 DESC LIMIT 10'\n"
     "  prof export -o run.parquet/ run/\n"
-    "      a folder for DuckDB, Spark and the like: all tables of each rank, of whom\n"
-    "      run/ has a trace each (so may merge and ranks have it)\n"
+    "      a folder of tables for DuckDB, Spark and the like. run/ has a trace of\n"
+    "      each rank; merge and ranks take such a folder, too\n"
     "  prof export -o back.json.gz run.pftrace\n"
     "      JSON of a .pftrace, of a raw stream or of JSON\n"
     "  prof export --canonical trace.json\n"
-    "      a line for each event, by start: event=NAME node=MODULE stack_trace=FRAME, as\n"
-    "      PyTorch's _canonicalize_profiler_events has them; to stdout without -o\n\n"
+    "      a line for each event, by start: event=NAME node=MODULE stack_trace=FRAME,\n"
+    "      as PyTorch's _canonicalize_profiler_events has it; without -o to stdout\n\n"
     "OUT ends with   and is\n"
     "  .pftrace      Perfetto's protobuf: times in ns from 1970 where the trace tells\n"
     "  .pb.gz        pprof: cpu, device, calls and bytes by path, with the labels\n"
@@ -52,7 +52,8 @@ const command export_command = {
     "parent_id, the op that launched it, its rank), flows, instants, memory,\n"
     "counters, threads, metadata. Times are in ns; ts_ns counts from 1970 if the\n"
     "trace says when it began. NULL: the trace does not say. With several traces,\n"
-    "the column rank is their rank (distributedInfo), else their place.\n"
+    "the column rank is their rank (distributedInfo), else 0, 1, ... in the order of\n"
+    "the files.\n"
     "tools/prof/sql, installed as share/prof/sql, has queries for SQLite, DuckDB and\n"
     "ClickHouse.\n\n"
     "Clocks of several traces: --align\n" ALIGN_HELP, run, 0, 0
@@ -210,8 +211,9 @@ static int run(int argc, char **argv) {
     exporter e = {.traces = argv + 1};
     const option_spec options[] = {
         {"lanes", 'l', OPTION_FLAG, &e.lanes, NULL,
-         "of JSON: calls that overlap get rows of their own, for viewers lose them else"},
-        {"canonical", 0, OPTION_FLAG, &e.canonical, NULL, "lines that equal runs have equal"},
+         "in JSON, give calls that overlap rows of their own; else viewers lose them"},
+        {"canonical", 0, OPTION_FLAG, &e.canonical, NULL,
+         "a line for each event, the same in equal runs"},
         ALIGN_OPTIONS(e.align),
         {"table", 't', OPTION_TEXT, &e.table, "NAME", "of .csv and .parquet: which table (events)"},
         {"output", 'o', OPTION_TEXT, &e.path, "OUT", "the file, whose ending says what it is"},

@@ -16,11 +16,11 @@ const command gaps_command = {
     "      the ops whose work the idle GPU was waiting for\n"
     "  prof gaps --by gap --limit 10 trace.json\n"
     "      the ten longest gaps\n\n"
-    "Busy is the share of the time in which any kernel, copy or fill ran, of the\n"
-    "time from the device's first to the end of its last one. It is the sum of\n"
-    "compute, exposed communication (no compute at the same time) and exposed memory\n"
-    "(copies and fills with neither); prof ranks --help says which is which. prof\n"
-    "report, its page and prof ranks count in the same way.\n\n"
+    "Busy is the share of time in which a kernel, copy or fill ran, from the begin\n"
+    "of the device's first one to the end of its last. It is the sum of compute,\n"
+    "exposed communication (no compute at the same time) and exposed memory (copies\n"
+    "and fills with neither); prof ranks --help says which is which. prof report,\n"
+    "its page and prof ranks count in the same way.\n\n"
     "A gap ends where the next kernel, copy or fill begins. Its time is divided at\n"
     "the call that launched it:\n"
     "  host         the host had not launched it yet\n"
@@ -30,8 +30,9 @@ const command gaps_command = {
     "  turnaround   the same, but no longer than --short: from kernel to kernel\n"
     "  unknown      its launch is not in the trace\n"
     "Idle is their sum.\n\n"
-    "The reasons of HolisticTraceAnalysis are sums of these, with --streams --short 30:\n"
-    "host wait is host, synchronize and launch; kernel wait is turnaround; other is wait.\n",
+    "The reasons of HolisticTraceAnalysis are sums of these, with --streams --short\n"
+    "30: host wait is host, synchronize and launch; kernel wait is turnaround; other\n"
+    "is wait.\n",
     run, 1, 1
 };
 

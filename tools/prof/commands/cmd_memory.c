@@ -20,7 +20,7 @@ const command memory_command = {
     "  prof memory -o memory.html trace.json\n"
     "      a page with a plot by category: drag to zoom, click on names to hide them\n"
     "  prof memory --by stack snapshot.pickle\n"
-    "      of what torch.cuda.memory._dump_snapshot wrote: the call stacks that hold it\n"
+    "      what torch.cuda.memory._dump_snapshot wrote: the stacks that hold it\n"
     "  prof memory --device cuda:0 -o memory.raw.json.gz trace.json\n"
     "      as PyTorch's export_memory_timeline: .json, .raw.json, .html, each also\n"
     "      .gz\n\n"

@@ -21,7 +21,7 @@ const command ranks_command = {
     "  prof ranks --by collective --format csv -o collectives.csv rank*.json\n"
     "      the collectives alone, all of them\n\n"
     "Kinds of work\n"
-    "  Every kernel, copy and fill of a device is of one: the first that holds.\n"
+    "  Each kernel, copy and fill is of one kind: the first that fits.\n"
     "  memory         a copy or fill by category, or ROCm's kernels that are one:\n"
     "                 __amd_rocclr_copyBuffer, __amd_rocclr_fillBuffer, MEMORY_COPY_\n"
     "  communication  it has an argument Collective name\n"

@@ -216,7 +216,7 @@ static int run(int argc, char **argv) {
          "a row for each distinct stack, by its N innermost entries; for what a CUDA graph ran, "
          "by the zone that captured it"},
         {"group-by-site", 0, OPTION_FLAG, &rows->by_site, NULL,
-         "a row for each place in the source that uses the name"},
+         "a row for each site of a name: file and line"},
         {"top-level", 0, OPTION_FLAG, &o.top_level, NULL, "only calls inside no other call"},
         {"merge-duplicates", 0, OPTION_FLAG, &rows->merge_duplicates, NULL,
          "as in PyTorch's own table, a call and its only child of the same name count as one"},

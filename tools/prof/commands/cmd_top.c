@@ -34,9 +34,8 @@ static int run(int argc, char **argv);
 const command top_command = {
     "top", "[OPTION]... STREAM|PID", "the table of a stream while it is written, once a second",
     "  prof top run.raw\n"
-    "      the stream of a program with PROF_TRACE=run.raw. Keys: q quits, s sorts\n"
-    "      by the\n"
-    "      next column, p pauses\n"
+    "      the stream of a program with PROF_TRACE=run.raw. Keys: q quits, s sorts by\n"
+    "      the next column, p pauses\n"
     "  prof top --looks 1 --sort calls run.raw\n"
     "      the table as it is now\n"
     "  prof top 4711\n"

@@ -14,7 +14,7 @@
 static int run(int argc, char **argv);
 
 const command validate_command = {
-    "validate", "[OPTION]... TRACE", "check a trace against the rules, with byte offsets",
+    "validate", "[OPTION]... TRACE", "check a trace: what breaks the rules, and at which byte",
     "  prof validate trace.json\n"
     "      exit status 1 if there are errors, which viewers reject or read wrongly\n"
     "  prof validate --strict --limit all trace.json\n"
