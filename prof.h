@@ -309,8 +309,7 @@ PROF_API void prof_pop(void);
    vsnprintf, which is not safe there; freestanding builds need it. */
 PROF_API void prof_push_f(const char *format, ...) PROF__PRINTF(1, 2);
 
-/* A moment, and a value that changes over time: shown in the Chrome trace. name is copied. With a
-   literal name PROF_INSTANT("name") and PROF_COUNTER("name", value) cost less: no search. */
+/* A moment, and a value that changes over time, for the Chrome trace. name is copied. */
 PROF_API void prof_instant(const char *name);
 PROF_API void prof_counter(const char *name, int64_t value);
 
@@ -3304,7 +3303,7 @@ PROF__FN char *prof__text_time(char *p, prof__real us, prof_time_unit unit) {
 
 PROF__FN prof__real prof__us(int64_t ns) { return prof__real_over(prof__real_from(ns), 1000); }
 
-PROF__FN char *prof__text_share(char *p, prof__real part, prof__real total) {
+PROF__FN char *prof__text_percent(char *p, prof__real part, prof__real total) {
     prof__real hundredths = prof__real_round(part.m * 100, part.e);   /* 53 + 7 bits */
     hundredths.negative = part.negative;
     if (!total.m) {
@@ -4250,7 +4249,7 @@ enum { PROF__STEP_NAME = 40 };
 #define PROF__EVENT_MEMORY 0x8000        /* in flags, until the order is made: "[memory]" */
 #define PROF__EVENT_STEP 0x4000          /* in flags: steps follow each other, also at one time */
 #define PROF__EVENT_NAMED 0x2000         /* in flags: its "Zone id" is in the Chrome trace, */
-#define PROF__EVENT_TOLD 0x1000          /* or its "Zone parent id": see prof__marks_make */
+#define PROF__EVENT_TOLD 0x1000          /* or its "Zone parent id": see prof__tell_parents */
 #define PROF__STEP_SHARE \
     (sizeof(prof_extra) + PROF__STEP_NAME + PROF__GROUP_SHARE + PROF__LANE_SHARE)
 
@@ -4899,7 +4898,7 @@ struct prof_trace {
     uint8_t device_types[PROF__DEVICE_TYPES];   /* that there is work on; 0: no more */
     size_t detail_bytes;                 /* that what is beside zones takes */
     size_t slot_count;                   /* zones there is room to analyse */
-    bool instants;                       /* some zone took no time: see prof__marks_make */
+    bool instants;                       /* some zone took no time: see prof__tell_parents */
     bool record_ids;                     /* an execution trace has its events, */
     uint64_t first_record;               /* and so many before them */
     prof__outside outside;
@@ -14250,9 +14249,9 @@ PROF__CALL prof_average prof_total_average(const prof_trace *trace) {
     X(NAME, NAME, key, "Name", "key") \
     HOST(OVERLOAD, NAME, overload_name, "Overload Name", "overload_name") \
     PROF__COLUMN_SITE(HOST) \
-    X(SELF_CPU_SHARE, SHARE, self_cpu_time_total_ns, "Self CPU %", "") \
+    X(SELF_CPU_PERCENT, PERCENT, self_cpu_time_total_ns, "Self CPU %", "") \
     X(SELF_CPU, TIME, self_cpu_time_total_ns, "Self CPU", "self_cpu_time_total") \
-    X(CPU_SHARE, SHARE, cpu_time_total_ns, "CPU total %", "") \
+    X(CPU_PERCENT, PERCENT, cpu_time_total_ns, "CPU total %", "") \
     X(CPU, TIME, cpu_time_total_ns, "CPU total", "cpu_time_total") \
     X(CPU_MEAN, MEAN, cpu_time_total_ns, "CPU time avg", "cpu_time") \
     X(ON_CPU, TIME, on_cpu_ns, "On CPU", "on_cpu") \
@@ -14262,7 +14261,7 @@ PROF__CALL prof_average prof_total_average(const prof_trace *trace) {
     X(P99, TIME, p99_ns, "p99", "p99") \
     X(MAX, TIME, max_ns, "max", "max") \
     HOST(SELF_DEVICE, TIME, self_device_time_total_ns, "Self @", "self_device_time_total") \
-    HOST(SELF_DEVICE_SHARE, SHARE, self_device_time_total_ns, "Self @ %", "") \
+    HOST(SELF_DEVICE_PERCENT, PERCENT, self_device_time_total_ns, "Self @ %", "") \
     HOST(DEVICE, TIME, device_time_total_ns, "@ total", "device_time_total") \
     HOST(DEVICE_MEAN, MEAN, device_time_total_ns, "@ time avg", "device_time") \
     HOST(CPU_MEMORY, MEMORY, cpu_memory_usage, "CPU Mem", "cpu_memory_usage") \
@@ -14291,7 +14290,7 @@ enum {
     PROF__FIELDS_END
 };
 
-enum { PROF__SHOW_NAME, PROF__SHOW_SHARE, PROF__SHOW_TIME, PROF__SHOW_MEAN, PROF__SHOW_MEMORY,
+enum { PROF__SHOW_NAME, PROF__SHOW_PERCENT, PROF__SHOW_TIME, PROF__SHOW_MEAN, PROF__SHOW_MEMORY,
        PROF__SHOW_INTEGER, PROF__SHOW_NS_PER, PROF__SHOW_FLOPS, PROF__SHOW_FLAG,
        PROF__SHOW_SHAPES, PROF__SHOW_PATH, PROF__SHOW_SITE };
 typedef struct prof__column { uint8_t shows; prof__at at; } prof__column;
@@ -14350,7 +14349,7 @@ typedef struct prof__table {
     bool fitted;                         /* columns were narrowed or left out to fit a line: */
     size_t need[PROF__FITTED];           /* the width of the widest cell or head; 0: no such column.
                                             It is left out if it has no width */
-    bool told[PROF__FITTED];             /* some cell has a figure other than 0, or a text */
+    bool filled[PROF__FITTED];           /* some cell has a figure other than 0, or a text */
     prof__out out;
     prof_table_desc usual;               /* where none is given */
 } prof__table;
@@ -14489,7 +14488,7 @@ PROF__FN void prof__table_need(prof__table *t, int column, size_t width, const c
     if (PROF__BARE) return;
     if (width > t->need[column]) t->need[column] = width;
     for (; *text; text++)
-        if (*text >= '1' && *text <= '9') t->told[column] = true;
+        if (*text >= '1' && *text <= '9') t->filled[column] = true;
 }
 
 /* A column's cell, padded: paths to the left, all else to the right, as Python's "{: >12}". */
@@ -14566,10 +14565,10 @@ PROF__FN void prof__table_text(const prof__table *t, const prof_average *r, int 
     uint8_t shows = prof__columns[column].shows;
     prof_format format = PROF__BARE ? PROF_FORMAT_TEXT : t->desc->format;
     int64_t n = prof__row_number(r, column);
-    if (shows == PROF__SHOW_SHARE) {
-        bool device = !PROF__BARE && column == PROF__COL_SELF_DEVICE_SHARE;
+    if (shows == PROF__SHOW_PERCENT) {
+        bool device = !PROF__BARE && column == PROF__COL_SELF_DEVICE_PERCENT;
         int64_t whole = device ? t->self_device_ns : t->self_cpu_ns;
-        text = prof__text_share(text, prof__us(n), prof__us(whole));
+        text = prof__text_percent(text, prof__us(n), prof__us(whole));
     } else if (prof__table_unknown(r, column)) {
         const char *none = format == PROF_FORMAT_JSON ? "null" : format ? "" : "--";
         while (*none) *text++ = *none++;
@@ -14880,12 +14879,12 @@ PROF__FN void prof__list_row(prof__table *t, const prof_average *r, bool first) 
    others come after these. */
 static const uint8_t prof__table_useful[] = {
     PROF__COL_OVERLOAD, PROF__COL_SITE, PROF__COL_SHAPES, PROF__COL_SOURCE, PROF__COL_SELF_CPU,
-    PROF__COL_SELF_DEVICE, PROF__COL_COUNT, PROF__COL_SELF_CPU_SHARE, PROF__COL_SELF_DEVICE_SHARE,
-    PROF__COL_CPU, PROF__COL_DEVICE, PROF__COL_P50, PROF__COL_P99, PROF__COL_MAX, PROF__COL_P90,
-    PROF__COL_SELF_CPU_MEMORY, PROF__COL_SELF_DEVICE_MEMORY, PROF__COL_FLOPS, PROF__COL_CPU_SHARE,
-    PROF__COL_CPU_MEMORY, PROF__COL_DEVICE_MEMORY, PROF__COL_MIN, PROF__COL_CPU_MEAN,
-    PROF__COL_DEVICE_MEAN, PROF__COL_NODE, PROF__COL_NS_PER0, PROF__COL_NS_PER1,
-    PROF__COL_NS_PER2, PROF__COL_NS_PER3 };
+    PROF__COL_SELF_DEVICE, PROF__COL_COUNT, PROF__COL_SELF_CPU_PERCENT,
+    PROF__COL_SELF_DEVICE_PERCENT, PROF__COL_CPU, PROF__COL_DEVICE, PROF__COL_P50, PROF__COL_P99,
+    PROF__COL_MAX, PROF__COL_P90, PROF__COL_SELF_CPU_MEMORY, PROF__COL_SELF_DEVICE_MEMORY,
+    PROF__COL_FLOPS, PROF__COL_CPU_PERCENT, PROF__COL_CPU_MEMORY, PROF__COL_DEVICE_MEMORY,
+    PROF__COL_MIN, PROF__COL_CPU_MEAN, PROF__COL_DEVICE_MEAN, PROF__COL_NODE, PROF__COL_NS_PER0,
+    PROF__COL_NS_PER1, PROF__COL_NS_PER2, PROF__COL_NS_PER3 };
 
 /* Is it a column of text, which may be narrower than its cells? */
 PROF__FN bool prof__table_is_text(int column) {
@@ -14928,12 +14927,12 @@ PROF__FN void prof__table_fit(prof__table *t, const uint32_t *order) {
     t->fitted = true;
     prof__table_keep(t, PROF__COL_NAME, &room);
     prof__table_keep(t, prof__metric_column(t->desc->sort_by), &room);
-    for (int told = 1; told >= 0; told--) {
+    for (int filled = 1; filled >= 0; filled--) {
         for (size_t i = 0; i < sizeof prof__table_useful; i++)
-            if (t->told[prof__table_useful[i]] == told)
+            if (t->filled[prof__table_useful[i]] == filled)
                 prof__table_keep(t, prof__table_useful[i], &room);
         for (int i = 0; i < PROF__COLUMNS; i++)
-            if (t->told[i] == told) prof__table_keep(t, i, &room);
+            if (t->filled[i] == filled) prof__table_keep(t, i, &room);
     }
     for (int i = 0; i < PROF__COLUMNS; i++) {
         size_t more = t->width[i] ? PROF__MIN(t->need[i] - t->width[i], room) : 0;
@@ -15114,7 +15113,7 @@ PROF__FN void prof__table_put(prof__table *t, const prof_average *r, int column)
     } else if (!PROF__BARE && shows >= PROF__SHOW_SHAPES) {
         PROF__HOST(prof__table_put_wide(t, r, column));
     } else {
-        if (!r->is_async || column != PROF__COL_CPU_SHARE) prof__table_text(t, r, column, text);
+        if (!r->is_async || column != PROF__COL_CPU_PERCENT) prof__table_text(t, r, column, text);
         prof__table_cell(t, column, text);
     }
 }
@@ -15228,7 +15227,8 @@ PROF__FN void prof__table_measure(prof__table *t) {
         if (r.on_cpu_ns) t->width[PROF__COL_ON_CPU] = PROF__COLUMN;
     }
     t->width[PROF__COL_NAME] = PROF__MIN(t->width[PROF__COL_NAME], most);
-    for (int i = PROF__COL_SELF_CPU_SHARE; i <= PROF__COL_CPU_MEAN; i++) t->width[i] = PROF__COLUMN;
+    for (int i = PROF__COL_SELF_CPU_PERCENT; i <= PROF__COL_CPU_MEAN; i++)
+        t->width[i] = PROF__COLUMN;
     t->width[PROF__COL_COUNT] = PROF__COLUMN;
     PROF__HOST(prof__table_widths_wide(t));
 }
@@ -15331,7 +15331,7 @@ PROF__CALL prof_result prof_write_rows(prof_average *rows, size_t count, const p
    too.
    - The output is JSON in UTF-8, whatever names are, and complete unless the sink fails.
    - Parents that times do not show (zones that begin and end together) are told by ids:
-     prof__marks_make.
+     prof__tell_parents.
    - The head tells what is lost, and the sums of zones that are in no timeline. */
 
 /* With a clock of the caller's output is reproducible: the process is 1, threads are indices. */
@@ -15689,7 +15689,7 @@ PROF__FN void prof__chrome_ids(prof__out *o, uint32_t parent) {
 /* shared, for static sites: other sites, or calls without a site, have the same name. Only traces
    of sessions use it, one writer at a time. */
 static struct prof__sources {
-    bool told, all, listed;              /* some events tell their sites; each; the head does */
+    bool some, all, listed;              /* some events name their sites; each; the head does */
     bool shared[PROF_MAX_SITES + PROF__OWN_SITES + 1];
 } prof__sources;
 
@@ -15699,7 +15699,7 @@ PROF__FN void prof__sources_find(const struct prof_trace *s, prof_chrome_source 
     if (s->built) return;
     memset(&prof__sources, 0, sizeof prof__sources);
     if (source == PROF_CHROME_SOURCE_NONE) return;
-    prof__sources.told = prof__sources.all = source == PROF_CHROME_SOURCE_ALL;
+    prof__sources.some = prof__sources.all = source == PROF_CHROME_SOURCE_ALL;
     prof__sources.listed = true;
     for (uint32_t i = 1; i <= s->sites; i++) {
         const prof_site *own = prof__site(i), *other;
@@ -15708,13 +15708,13 @@ PROF__FN void prof__sources_find(const struct prof_trace *s, prof_chrome_source 
             prof__sources.shared[i] = other != own && strcmp(other->name, own->name) == 0 &&
                                       !prof__same_site(other, own);
         }
-        if (prof__sources.shared[i]) prof__sources.told = true;
+        if (prof__sources.shared[i]) prof__sources.some = true;
     }
 }
 
 /* The site that an event must name; NULL: none. */
 PROF__FN const prof_site *prof__chrome_site(const struct prof_trace *s, uint32_t site) {
-    if (!prof__sources.told || s->built || site > s->sites) return NULL;
+    if (!prof__sources.some || s->built || site > s->sites) return NULL;
     return prof__sources.all || prof__sources.shared[site] ? prof__site_placed(site) : NULL;
 }
 
@@ -16012,7 +16012,7 @@ PROF__FN uint32_t prof__memory_zone(const struct prof_trace *s, const prof__memo
 }
 
 /* Marks zones and changes of memory that must tell their parent, and these parents. False: none. */
-PROF__FN bool prof__marks_zones(const struct prof_trace *s) {
+PROF__FN bool prof__tell_zones(const struct prof_trace *s) {
     const uint16_t none = (uint16_t)~(PROF__EVENT_NAMED | PROF__EVENT_TOLD);
     uint32_t *top = (uint32_t *)(void *)s->scratch, at = 0, n = s->event_count;
     bool any = false;
@@ -16041,10 +16041,10 @@ PROF__FN bool prof__marks_zones(const struct prof_trace *s) {
 }
 
 /* Marks all events that must tell their parent, work on devices, too. False: there are none. */
-PROF__FN bool prof__marks_make(const struct prof_trace *s) {
+PROF__FN bool prof__tell_parents(const struct prof_trace *s) {
     bool any;
     if (!s->instants && !prof__others(s) && !prof__side_of(s)) return false;   /* by times alone */
-    any = prof__marks_zones(s);
+    any = prof__tell_zones(s);
     for (uint32_t i = 0; s->side && i < s->event_count; i++) {
         prof_event *e = s->events + i;
         const char *json = e->extra ? e->extra->metadata_json : NULL;
@@ -16276,7 +16276,7 @@ PROF__FN void prof__chrome_sums(prof__out *o, const struct prof_trace *s) {
                    PROF_KEY_SESSION "\":%i", s->sums.average ? stats.recorded : stats.summed,
                 stats.timeline_ns, prof__to_ns(&scale, s->stop_tick));
     prof__chrome_sums_list(o, s, false);
-    if (prof__sources.told) prof__chrome_sums_list(o, s, true);
+    if (prof__sources.some) prof__chrome_sums_list(o, s, true);
 }
 
 /* Writes what readers must know first: which arguments are counters, the types of devices, and
@@ -16293,7 +16293,7 @@ PROF__FN void prof__chrome_promises(prof__out *o, const struct prof_trace *s) {
         prof__out_f(o, "%,\"%u\":\"%j\"", (uint64_t)s->device_types[k],
                     prof__text_upper(text, prof__device_title(s->device_types[k])));
     if (!o->comma[1]) prof__out_text(o, "}");
-    if (prof__marks_make(s)) prof__out_text(o, ",\"" PROF_KEY_ZONE_IDS "\":true");
+    if (prof__tell_parents(s)) prof__out_text(o, ",\"" PROF_KEY_ZONE_IDS "\":true");
 }
 
 /* ---- the legacy array. PyTorch: EventList.export_chrome_trace() ---- */
@@ -16347,7 +16347,7 @@ PROF__FN void prof__chrome_legacy(prof__out *o, const struct prof_trace *s) {
 
 /* ---- the window: Kineto's last four events, which PyTorch's tests count from the end ---- */
 
-PROF__FN void prof__chrome_marks(prof__out *o, const struct prof_trace *s) {
+PROF__FN void prof__chrome_window(prof__out *o, const struct prof_trace *s) {
     prof__scale scale;
     int64_t end = 0;
     memset(&scale, 0, sizeof scale);
@@ -16849,7 +16849,7 @@ PROF__FN void prof__chrome_body(prof__out *o, const struct prof_trace *s, bool a
         PROF__HOST(prof__chrome_sums(o, s));
         prof__out_text(o, "}}");
     }
-    if (marks) PROF__HOST(prof__chrome_marks(o, s));
+    if (marks) PROF__HOST(prof__chrome_window(o, s));
     prof__out_text(o, array ? "\n]\n" : "\n],\n\"traceName\":\"prof\"}\n");
 }
 

@@ -54,7 +54,7 @@ void proof_reals(void) {
     (void)prof__text_real(text, a, 3);
     (void)prof__text_real(text, prof__real_div(a, b), 2);
     (void)prof__text_time(text, a, (prof_time_unit)Frama_C_interval(1, 3));
-    (void)prof__text_share(text, a, b);
+    (void)prof__text_percent(text, a, b);
 }
 
 void proof_numbers(void) {

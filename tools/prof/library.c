@@ -2,7 +2,7 @@
    tools/prof that sees inside the library. Nothing of that is copied here. It calls
    - prof__control, prof__text_json, prof__is_formula, prof__device_name, prof__terminal_width,
      prof__write_args, prof__column_field;
-   - prof__text_time, prof__text_share, prof__text_memory: figures as the table prints them;
+   - prof__text_time, prof__text_percent, prof__text_memory: figures as the table prints them;
    - prof__note_key, prof__note_text, prof__note_count: what was lost;
    - what raw_read.h asks: records and attributes, sums, ns of ticks;
    - prof__spans_hold, prof__nest_close: what lies in what;
@@ -56,7 +56,8 @@ size_t format_time(char *buf, size_t size, double us) {
 
 size_t format_share(char *buf, size_t size, double part, double total) {
     char text[48],
-        *end = prof__text_share(text, prof__real_from_double(part), prof__real_from_double(total));
+        *end = prof__text_percent(text, prof__real_from_double(part),
+                                  prof__real_from_double(total));
     return copied(buf, size, text, (size_t)(end - text));
 }
 

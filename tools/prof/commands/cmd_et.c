@@ -20,7 +20,8 @@ const command et_command = {
     "      name on a thread is its n-th node there, where both are as many\n"
     "  prof et --link trace.json.gz -o linked.json et.json\n"
     "      the execution trace once more, each node with its times in us:\n"
-    "      \"kineto\": {\"ts\": ..., \"dur\": ..., \"self_dur\": ..., \"device_dur\": ...}\n", run, 1, 1
+    "      \"kineto\": {\"ts\": ..., \"dur\": ..., \"self_dur\": ..., "
+    "\"device_dur\": ...}\n", run, 1, 1
 };
 
 typedef struct node {
