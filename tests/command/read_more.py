@@ -19,7 +19,7 @@ import sys
 import xml.etree.ElementTree
 from decimal import Decimal
 
-from read_trace import DEVICE, RUNTIME, load, ns
+from read_trace import DEVICE, RUNTIME, load, ns, with_overhead
 
 NO_CALL = DEVICE | {"gpu_user_annotation", "cuda_sync", "Trace"}
 
@@ -40,7 +40,7 @@ def calls_of(events):
 
 def folded(events):
     paths = collections.Counter()
-    for calls in calls_of(events).values():
+    for calls in calls_of(list(with_overhead(events))).values():
         stack = []
         for start, end, name, event in calls:
             end = -end

@@ -58,6 +58,19 @@ def ns(value):
     return int((Decimal(value) * 1000).quantize(Decimal(1), rounding="ROUND_HALF_UP"))
 
 
+def with_overhead(events):
+    """Overhead, of which PyTorch's traces have no thread, on that whose ops alone are around it."""
+    ops = [(ns(e.get("ts", 0)), ns(e.get("dur", 0)), str(e.get("pid", 0)), str(e.get("tid", 0)), e)
+           for e in events if e.get("cat") in ("cpu_op", "Operator") and not e.get("range")]
+    for e in events:
+        if e.get("cat") == "overhead":
+            start, end = ns(e["ts"]), ns(e["ts"]) + ns(e.get("dur", 0))
+            around = [o for o in ops if o[0] <= start < o[0] + o[1]]
+            if len({o[2:4] for o in around}) == 1 and max(o[0] + o[1] for o in around) >= end:
+                e = {**e, "pid": around[0][4].get("pid", 0), "tid": around[0][4].get("tid", 0)}
+        yield e
+
+
 def nest(calls):
     """Sets parent and self of each: PyTorch's rule, and half-open intervals."""
     threads = collections.defaultdict(list)
@@ -89,7 +102,7 @@ def owner(kernel, ops, launches):
 
 def rows_of(events):
     calls, kernels, ops, launches = [], [], {}, {}
-    for e in events:
+    for e in with_overhead(events):
         category = e.get("cat", "")
         if category in SKIPPED:
             continue

@@ -267,6 +267,7 @@ int flame_read(flame *f, const flame_options *options, const char *path) {
     w.trace.with_memory = options->take != NULL;
     begin(f);
     int status = trace_load(&w.trace, path, take, &w);
+    w.trace.overhead_inside = !w.by_prof;
     trace_nest(&w.trace);
     trace_own(&w.trace);
     trace_times(&w.trace);

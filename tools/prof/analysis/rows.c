@@ -840,6 +840,7 @@ static void end_file(row_table *t) {
     t->memory_ns = INT64_MIN;                    /* the first file's counts */
     row_walk w = {.table = t};
     t->had_tasks |= t->trace.tasks.stretches.count > 0;
+    t->trace.overhead_inside = !t->own;
     trace_nest(&t->trace);
     contexts_add(&t->contexts, &t->trace);
     trace_own(&t->trace);

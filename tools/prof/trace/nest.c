@@ -155,11 +155,75 @@ static void find_away(struct trace *t) {
         if (!t->calls[i].is_async) t->away_ns[i] = trace_away(t, &t->calls[i]).ns;
 }
 
+/* ---- Overhead ---- */
+
+typedef struct call_list { const call *calls; uint32_t *numbers; size_t count; } call_list;
+
+static bool begins_before(uint32_t a, uint32_t b, const void *context) {
+    const call_list *l = context;
+    return l->calls[l->numbers[a]].start_ns < l->calls[l->numbers[b]].start_ns;
+}
+
+static bool ends_before(uint32_t a, uint32_t b, const void *context) {
+    const call_list *l = context;
+    return l->calls[l->numbers[a]].end_ns < l->calls[l->numbers[b]].end_ns;
+}
+
+/* Ops that lie in no other, and what a device's library took for itself. */
+static void list_outermost(const struct trace *t, call_list *ops, call_list *overheads) {
+    const call *last = NULL;
+    for (size_t i = 0; i < t->call_count; i++) {
+        uint32_t number = t->order[i];
+        const call *c = &t->calls[number];
+        if (c->kind == TRACE_OVERHEAD) overheads->numbers[overheads->count++] = number;
+        if (c->kind != TRACE_CPU_OP || c->is_async) continue;
+        if (last && last->thread == c->thread && c->start_ns < last->end_ns) continue;
+        ops->numbers[ops->count++] = number;
+        last = c;
+    }
+}
+
+/* Kineto writes overhead without its thread. Where ops of one thread alone are open around it, it
+   is that thread's: it is no time of the op that made the first launch. */
+static bool find_overhead_threads(struct trace *t) {
+    call_list ops = {.calls = t->calls}, overheads = {.calls = t->calls};
+    ops.numbers = allocate((t->call_count + 1) * sizeof *ops.numbers);
+    overheads.numbers = allocate((t->call_count + 1) * sizeof *overheads.numbers);
+    list_outermost(t, &ops, &overheads);
+    uint32_t *begins = sorted_numbers(ops.count, begins_before, &ops);
+    uint32_t *ends = sorted_numbers(ops.count, ends_before, &ops);
+    uint32_t *order = sorted_numbers(overheads.count, begins_before, &overheads);
+    size_t begun = 0, ended = 0;
+    uint64_t open = 0;                   /* the sum of the open ops' places in ops */
+    bool found = false;
+    for (size_t i = 0; i < overheads.count; i++) {
+        call *c = &t->calls[overheads.numbers[order[i]]];
+        while (begun < ops.count && t->calls[ops.numbers[begins[begun]]].start_ns <= c->start_ns)
+            open += begins[begun++];
+        while (ended < ops.count && t->calls[ops.numbers[ends[ended]]].end_ns <= c->start_ns)
+            open -= ends[ended++];
+        const call *around = begun == ended + 1 ? &t->calls[ops.numbers[open]] : NULL;
+        if (!around || around->end_ns < c->end_ns) continue;
+        c->thread = around->thread;
+        found = true;
+    }
+    free(begins);
+    free(ends);
+    free(order);
+    free(ops.numbers);
+    free(overheads.numbers);
+    return found;
+}
+
 void trace_nest(struct trace *t) {
     uint32_t *changes = sorted_numbers(t->change_count, change_before, t->changes);
     nesting n = {.trace = t, .changes = changes, .open = {NO_CALL, NO_CALL}};
     uint32_t thread = NO_CALL;
     t->order = sorted_numbers(t->call_count, call_before, t->calls);
+    if (t->overhead_inside && find_overhead_threads(t)) {
+        free(t->order);
+        t->order = sorted_numbers(t->call_count, call_before, t->calls);
+    }
     t->nest = (span_nest){
         t->calls, sizeof *t->calls, offsetof(call, end_ns), offsetof(call, parent), 0
     };

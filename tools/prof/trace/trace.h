@@ -82,6 +82,7 @@ struct trace {
     bool python_around;         /* or of all calls in them */
     bool with_memory;           /* [memory] events, */
     bool with_refused;          /* and [OutOfMemory] */
+    bool overhead_inside;       /* set before it is nested: overhead lies in an op, not beside it */
     bool steps_apart;           /* ProfilerStep#1 keeps its number, */
     bool whole_names;           /* and all names what they have: overloads, too */
     bool with_site;             /* names have the place that the event tells: parse (a.c:12) */
