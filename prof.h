@@ -16400,24 +16400,12 @@ enum { PROF__FILE_THERE, PROF__FILE_NEW, PROF__FILE_EMPTY };   /* NEW: no file m
 #  define prof__file_mode(path) ((void)(path), 0666)
 #  define prof__file_cut(file, end) _chsize_s(file, (int64_t)(end))
 #  define PROF__FILE_BUSY (_doserrno == 32)   /* another process writes it */
-#  define PROF__FILE_THERE(path) (prof__file_id(path) != 0)
 PROF__FN int prof__file_open(const char *path, int what, int mode) {
     static const int how[] = { 0, _O_CREAT | _O_EXCL, _O_CREAT | _O_TRUNC };
     PROF__WIDE(wide, path);
     (void)mode;
     return wide ? _wsopen(wide, _O_WRONLY | _O_BINARY | _O_NOINHERIT | how[what],
                           0x20 /* _SH_DENYWR */, _S_IWRITE) : -1;
-}
-/* What tells the file of this path from one that another process puts there; 0: there is none. */
-PROF__FN uint64_t prof__file_id(const char *path) {
-    PROF__WIDE(wide, path);
-    int file = wide && wide[2] != '.' ? _wopen(wide, _O_RDONLY) : -1;
-    uint32_t written[2] = { 0, 0 };
-    if (file < 0) return 0;
-    (void)GetFileTime((void *)_get_osfhandle(file), NULL, NULL,
-                      (struct _FILETIME *)(void *)written);
-    (void)_close(file);
-    return (uint64_t)written[1] << 32 | written[0];
 }
 PROF__FN bool prof__file_rename(const char *from, const char *to) {
     PROF__WIDE(before, from);
@@ -16442,7 +16430,6 @@ PROF__FN void prof__folder_make(const char *path) {
 #  define prof__seek(file, at, from) (lseek)(file, (off_t)(at), from)
 #  define prof__file_cut(file, end) ftruncate(file, (off_t)(end))
 #  define PROF__FILE_BUSY false
-#  define PROF__FILE_THERE(path) (access(path, 0) == 0)
 #  define prof__folder_make(path) ((void)mkdir(path, 0777))
 PROF__FN int prof__file_open(const char *path, int what, int mode) {
     static const int how[] = { 0, O_CREAT | O_EXCL, O_CREAT | O_TRUNC };
@@ -16454,11 +16441,6 @@ PROF__FN void prof__file_remove(const char *path) { (void)unlink(path); }
 PROF__FN bool prof__file_special(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 ? !S_ISREG(st.st_mode) : errno != ENOENT;
-}
-/* What tells the file of this path from one that another process puts there; 0: there is none. */
-PROF__FN uint64_t prof__file_id(const char *path) {
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 ? (uint64_t)st.st_ino : 0;
 }
 PROF__FN int prof__file_mode(const char *path) {
     struct stat st;
@@ -20053,10 +20035,11 @@ static struct prof__env {
     bool arranged;                       /* handlers of exit and fork are installed */
     int waits;                           /* the file of prof__shared, or 0 */
     uint32_t open, saving, mute;         /* open: the file; mute: write nothing */
-    char path[1024];
+    char path[1024], ending[32];         /* ending: of the path, whose size without it is stem */
+    size_t stem;
+    bool own, made;                      /* the name has this process's number; no file was there */
     prof_file file;
     uint64_t end;                        /* the end of the whole blocks in the file */
-    uint64_t there;                      /* prof__file_id at the start */
     bool failed, counting;               /* a write has: no more is written but counts */
     int error;                           /* errno of that write */
     void *memory;                        /* `taken` bytes from the system, for all sessions */
@@ -20982,41 +20965,29 @@ PROF__FN bool prof__env_read(prof_desc *d) {
 
 /* ---- Its file ---- */
 
-/* Gives the file a free name, by what it puts before the ending: other: FILE is another
-   process's; else a number, for the sessions of one process, and for programs that it executes. */
-PROF__FN void prof__env_name_free(bool other) {
-    char *path = prof__env.path, *end = path + sizeof prof__env.path, *at, ending[32];
-    char *last = path + strlen(path) - (prof__ends_with(path, ".gz") ? 3 : 0);
-    for (at = last; at > path && at[-1] != '.' && at[-1] != '/'; at--) {}
-    at = at > path && at[-1] == '.' ? at - 1 : last;
-    (void)prof__text_f(ending, sizeof ending, "%s", at);
-    if (other) at += prof__text_f(at, 12, ".%u", (uint64_t)prof__process_id());
-    (void)prof__text_f(at, (size_t)(end - at), "%s", ending);
-    for (int i = 2; i < 1000 && PROF__FILE_THERE(path); i++)
-        (void)prof__text_f(at, (size_t)(end - at), "-%i%s", (int64_t)i, ending);
+/* The file's first name, or another one: by the process's number, unless it has that, then counted
+   on, for the sessions of a process and for programs that it executes. */
+PROF__FN void prof__env_name(int other) {
+    struct prof__env *e = &prof__env;
+    char *to = e->path + e->stem;
+    if (other && !e->own) to += prof__text_f(to, 12, ".%u", (uint64_t)prof__process_id());
+    if (other > !e->own) to += prof__text_f(to, 12, "-%i", (int64_t)other + e->own);
+    (void)prof__text_f(to, sizeof e->ending, "%s", e->ending);
 }
 
 #if !PROF__POSIX
-#  define prof__env_writable() true
-PROF__FN bool prof__env_claim(void) {
-    uint64_t there = prof__file_id(prof__env.path);
-    return !there || there == prof__env.there;
+#  define prof__env_keep() true          /* no other process can write it while it is open */
+#  define prof__env_same() true
+#else
+PROF__FN bool prof__env_same(void) {
+    struct stat st;
+    return fstat((int)prof__env.file.handle, &st) == 0 &&
+           (uint64_t)st.st_dev == prof__env.device && (uint64_t)st.st_ino == prof__env.inode;
 }
 
-/* Makes the file, which no other process can write while it is open. */
-PROF__FN bool prof__env_open(void) {
-    struct prof__env *e = &prof__env;
-    e->end = 0;
-    for (int i = 0; !prof__file_open_at(&e->file, e->path, 0); i++) {
-        if (i == 100 || !PROF__FILE_BUSY) return false;
-        prof__env_name_free(i == 0);
-    }
-    PROF__RELEASE(e->open, 1u);
-    return true;
-}
-#else
-/* Keeps an open file. Low numbers are the program's, and those that it executes do not have it. */
-PROF__FN bool prof__env_keep(prof_file *f, int file) {
+/* Moves an open file out of the low numbers, which are the program's; those that it executes do not
+   have it. */
+PROF__FN bool prof__file_move(prof_file *f, int file) {
     int high;
     f->handle = file;
     if (file < 0) return false;
@@ -21026,65 +20997,54 @@ PROF__FN bool prof__env_keep(prof_file *f, int file) {
     return fcntl((int)f->handle, F_SETFD, FD_CLOEXEC) == 0;
 }
 
-PROF__FN bool prof__env_take(int how) {
-    return prof__env_keep(&prof__env.file, open(prof__env.path, how, 0644));
-}
-
-/* Locks the file until this process ends. False: another one has it. */
-PROF__FN bool prof__env_lock(void) {
-    return flock((int)prof__env.file.handle, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
-}
-
-/* Makes the file: none is that of two programs. In containers many processes have one number. */
-PROF__FN bool prof__env_open(void) {
+/* Keeps the file that was opened, and locks it until this process ends. False: another one has it.
+   Some file systems have no locks. */
+PROF__FN bool prof__env_keep(void) {
     struct prof__env *e = &prof__env;
     struct stat st;
-    e->end = 0;
-    for (int i = 0;; i++) {
-        if (i == 100 || !prof__env_take(O_WRONLY | O_CREAT)) return false;
-        if (fstat((int)e->file.handle, &st) == 0 && (!S_ISREG(st.st_mode) || prof__env_lock()))
-            break;
-        (void)prof__file_shut(&e->file);
-        prof__env_name_free(i == 0);
-    }
-    if (S_ISREG(st.st_mode) && ftruncate((int)e->file.handle, 0) != 0) return false;
+    if (!prof__file_move(&e->file, (int)e->file.handle) ||
+        fstat((int)e->file.handle, &st) != 0) return false;
     e->device = (uint64_t)st.st_dev;
     e->inode = (uint64_t)st.st_ino;
-    PROF__RELEASE(e->open, 1u);
-    return true;
-}
-
-/* Can the file that the end writes be made, as things are now? Else errno says why. */
-PROF__FN bool prof__env_writable(void) {
-    char folder[sizeof prof__env.path];
-    char *name;
-    if (access(prof__env.path, W_OK) == 0) return true;
-    if (errno != ENOENT) return false;
-    memcpy(folder, prof__env.path, sizeof folder);
-    name = strrchr(folder, '/');
-    if (!name) return access(".", W_OK) == 0;
-    name[1] = 0;
-    return access(folder, W_OK) == 0;
-}
-
-/* Takes the file that is written at the end. False: it is another process's, now or since the
-   start; or a link that leads to none. */
-PROF__FN bool prof__env_claim(void) {
-    uint64_t there;
-    if (prof__file_special(prof__env.path)) return true;
-    if (!prof__env_take(O_WRONLY) && !prof__env_take(O_WRONLY | O_CREAT | O_EXCL)) return false;
-    PROF__RELEASE(prof__env.open, 1u);
-    if (!prof__env_lock()) return false;
-    there = prof__file_id(prof__env.path);
-    return !there || there == prof__env.there;
-}
-
-PROF__FN bool prof__env_same(int handle) {
-    struct stat st;
-    return fstat(handle, &st) == 0 && (uint64_t)st.st_dev == prof__env.device &&
-           (uint64_t)st.st_ino == prof__env.inode;
+    return !S_ISREG(st.st_mode) || flock((int)e->file.handle, LOCK_EX | LOCK_NB) == 0 ||
+           errno != EWOULDBLOCK;
 }
 #endif
+
+/* Makes the file. Another name is tried where another process writes it, a link leads to nothing,
+   or a process of this number has written it: in containers many have one number. */
+PROF__FN bool prof__env_open(void) {
+    struct prof__env *e = &prof__env;
+    bool open = false;
+    e->end = 0;
+    prof__env_name(0);
+    if (!e->streams && prof__file_special(e->path)) return true;
+    for (int i = 0; i < 1000 && !open; i++) {
+        prof__env_name(i);
+        e->file.handle = prof__file_open(e->path, PROF__FILE_THERE, 0);
+        e->made = e->file.handle < 0 && errno == ENOENT;
+        if (e->made) e->file.handle = prof__file_open(e->path, PROF__FILE_NEW, 0644);
+        if (e->file.handle < 0 && errno != EEXIST && !PROF__FILE_BUSY) return false;
+        if (e->file.handle < 0) continue;
+        open = prof__env_keep();
+        if (e->own && prof__seek((int)e->file.handle, 0, SEEK_END) > 0) open = false;
+        if (!open) (void)prof__file_shut(&e->file);
+    }
+    if (open && e->streams && prof__seek((int)e->file.handle, 0, SEEK_END) > 0)
+        open = prof__file_cut((int)e->file.handle, 0) == 0;
+    PROF__RELEASE(e->open, (uint32_t)open);
+    return open;
+}
+
+/* Closes the file, if the program has not done so. Where there was nothing to write none stays. */
+PROF__FN void prof__env_shut(void) {
+    struct prof__env *e = &prof__env;
+    bool ours = e->open && prof__env_same();
+    bool empty = ours && e->made && !e->error && !prof__seek((int)e->file.handle, 0, SEEK_END);
+    if (ours) (void)prof__file_shut(&e->file);
+    if (empty) prof__file_remove(e->path);
+    e->open = 0;
+}
 
 /* Writes a block after the whole ones. If the program has closed the file it is opened again. A
    write past the limit of a file's size would end the program. */
@@ -21099,9 +21059,9 @@ PROF__FN bool prof__env_block(const void *data, size_t size) {
         errno = EFBIG;
         return false;
     }
-    if (!prof__env_same((int)e->file.handle)) {
-        if (!prof__env_take(O_WRONLY) || !prof__env_same((int)e->file.handle)) return false;
-        (void)prof__env_lock();
+    if (!prof__env_same()) {
+        e->file.handle = prof__file_open(e->path, PROF__FILE_THERE, 0);
+        if (!prof__env_same() || !prof__env_keep()) return false;
     }
     if (fstat((int)e->file.handle, &st) != 0) return false;
     if (S_ISREG(st.st_mode) && (uint64_t)st.st_size != e->end) {
@@ -21130,7 +21090,6 @@ PROF__FN bool prof__env_write(void *user, const void *data, size_t size) {
     int kept = errno;                    /* the program's: a zone may write */
     bool ok = true;
     if (!PROF__ACQUIRE(e->open) && !PROF__LOAD(e->mute)) {   /* a child of fork: its first block */
-        prof__env_name_free(false);
         ok = prof__env_open();
         if (ok) prof__env_tell_start();
     }
@@ -21160,11 +21119,11 @@ PROF__FN prof_result prof__env_save(void) {
         if (!w->failed) prof__raw_counts(w, &stats, true);
         result = PROF_ERROR_FILE;
     } else if (!e->streams && (!e->child || stats.recorded)) {
-        if (!prof__env_claim()) prof__env_name_free(true);
-        if (e->child) prof__env_tell_start();
+        if (e->child && prof__env_open()) prof__env_tell_start();
+        if (!PROF__POSIX) prof__env_shut();   /* it is replaced */
         result = prof_save_chrome(&prof__trace, e->path);
         e->error = errno;
-        if (result != PROF_OK && e->open && !prof__file_id(e->path)) prof__file_remove(e->path);
+        if (result == PROF_OK) e->made = false;   /* it has another file's place */
     }
     if (result != PROF_OK) errno = e->error ? e->error : errno;
     prof__env_tell(result == PROF_OK ? "end" : "failed", result == PROF_ERROR_FILE
@@ -21238,9 +21197,11 @@ PROF__CALL prof_trace *prof_stop(void) {
 /* Makes the file's name: PROF_TRACE with the process id for each %p, % for %%, and the folder that
    is the current one now: daemons change to another. False: it is too long. */
 PROF__FN bool prof__env_expand(const char *from) {
-    char *p = prof__env.path, *end = p + sizeof prof__env.path - 1;
+    struct prof__env *e = &prof__env;
+    char *p = e->path, *end = p + sizeof e->path - 1;
+    e->own = strstr(from, "%p") != NULL;
 #if PROF__POSIX
-    if (*from != '/' && getcwd(p, sizeof prof__env.path - 1)) {
+    if (*from != '/' && getcwd(p, sizeof e->path - 1)) {
         p += strlen(p);
         *p++ = '/';
     }
@@ -21255,14 +21216,19 @@ PROF__FN bool prof__env_expand(const char *from) {
         }
     }
     *p = 0;
-    return p < end - 16;                 /* with room for another ending and a number */
+    e->stem = (size_t)(p - e->path) - (prof__ends_with(e->path, ".gz") ? 3 : 0);
+    do e->stem--; while (e->stem && !strchr("./\\", e->path[e->stem]));
+    if (e->path[e->stem] != '.' || strlen(e->path + e->stem) >= sizeof e->ending)
+        e->stem = (size_t)(p - e->path);
+    strcpy(e->ending, e->path + e->stem);
+    return p < end - 32;                 /* with room for another ending and for numbers */
 }
 
 /* A file FILE.raw is a stream, unless another mode is asked for: then it is FILE.json. */
 PROF__FN prof_result prof__env_settle(prof_desc *d) {
     struct prof__env *e = &prof__env;
     const char *mode = prof_getenv("PROF_MODE"), *why = NULL;
-    bool raw = prof__ends_with(e->path, ".raw"), said = mode && *mode;
+    bool raw = strcmp(e->ending, ".raw") == 0, said = mode && *mode;
     e->streams = said ? d->mode == PROF_MODE_STREAM : raw && d->mode == PROF_MODE_TRACE;
     d->stream_format = raw ? PROF_STREAM_RAW : PROF_STREAM_CHROME;
     if (e->streams)
@@ -21274,7 +21240,7 @@ PROF__FN prof_result prof__env_settle(prof_desc *d) {
         d->mode = PROF_MODE_TRACE;
         prof__env_tell("kept", why);
     }
-    if (raw && !e->streams) memcpy(e->path + strlen(e->path) - 4, ".json", 6);
+    if (raw && !e->streams) memcpy(e->ending, ".json", 6);
     if (prof__ends_with(e->path, ".gz") && e->streams)
         return prof__fail(PROF_ERROR_INVALID, "PROF_TRACE: a stream cannot end in .gz");
 #if !defined(PROF_ZLIB)
@@ -21288,10 +21254,9 @@ PROF__FN prof_result prof__env_settle(prof_desc *d) {
     return PROF_OK;
 }
 
-/* Starts the session. The file of a stream is made first, so that its errors show now. */
+/* Starts the session. The file is made first, so that its errors show now. */
 PROF__FN prof_result prof__env_begin(const prof_desc *desc, const char *path) {
     struct prof__env *e = &prof__env;
-    bool own = strstr(path, "%p") != NULL;
     prof_desc d = *desc;
     prof_result result;
     e->started = e->failed = e->counting = false;
@@ -21302,15 +21267,9 @@ PROF__FN prof_result prof__env_begin(const prof_desc *desc, const char *path) {
     if (!prof__env_read(&d)) return PROF_ERROR_INVALID;
     result = prof__env_settle(&d);
     if (result != PROF_OK) return result;
-    if (own) prof__env_name_free(false);
-    if (!e->child && !(e->streams ? prof__env_open() : prof__env_writable()))
-        return PROF_ERROR_FILE;
-    e->there = prof__file_id(prof__env.path);
+    if (!e->child && !prof__env_open()) return PROF_ERROR_FILE;
     result = prof__session_begin(&d);
-    if (result != PROF_OK && e->open) {
-        (void)prof__file_shut(&e->file);
-        prof__file_remove(e->path);
-    }
+    if (result != PROF_OK) prof__env_shut();
     return result;
 }
 
@@ -21339,8 +21298,7 @@ PROF__FN prof_result prof__env_end(void) {
         result = e->mute ? PROF_OK : prof__env_save();
         PROF__STORE(e->saving, 0u);
     }
-    if (e->open) (void)prof__file_shut(&e->file);
-    e->open = 0;
+    prof__env_shut();
     e->started = false;
     return result;
 }
@@ -21430,7 +21388,7 @@ PROF__FN prof_result prof__wait_open(void) {
     prof_file f;
     void *shared = MAP_FAILED;
     if (!prof__env_read(&tried)) return PROF_ERROR_INVALID;
-    if (prof__env_keep(&f, (int)syscall(SYS_memfd_create, "prof window", 2 /* _ALLOW_SEALING */)) &&
+    if (prof__file_move(&f, (int)syscall(SYS_memfd_create, "prof window", 2 /* _ALLOW_SEALING */)) &&
         ftruncate((int)f.handle, sizeof(prof__shared)) == 0 &&
         fcntl((int)f.handle, F_SETFL, O_RDWR | O_APPEND) == 0 &&
         fcntl((int)f.handle, 1033 /* F_ADD_SEALS */, 2 /* it gets no smaller */) == 0)
@@ -21464,8 +21422,8 @@ PROF__FN void prof__env_at_exit(void) { (void)prof_stop_env(); }
 PROF__FN void prof__env_after_fork(void) {
     struct prof__env *e = &prof__env;
     const char *path = prof_getenv("PROF_TRACE");
-    if (e->open && prof__env_same((int)e->file.handle)) (void)prof__file_shut(&e->file);
-    e->open = 0;
+    e->made = false;
+    prof__env_shut();
     if (e->waits) {
         prof__wait_close(false);
         (void)prof__wait_open();

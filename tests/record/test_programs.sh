@@ -331,9 +331,8 @@ int main(int argc, char **argv) {
 END
 for trace in itself.raw itself.json; do
     child=$(PROF_TRACE=$trace ./itself)
-    first=$trace second=itself.$child.raw
-    [ $trace = itself.raw ] || { first=$(echo itself.[0-9]*.json) second=$trace; }
-    got="$(calls "$first" first) $(calls "$second" second) $(calls "$first" second) $(calls "$second" first)"
+    second=itself.$child.${trace#*.}
+    got="$(calls $trace first) $(calls "$second" second) $(calls $trace second) $(calls "$second" first)"
     if [ "$got" = '2000 2000  ' ]; then ok "a program in itself: $trace"
     else not_ok "a program in itself: $trace" "$got"
     fi
@@ -411,7 +410,27 @@ for ending in raw json; do
     rm -rf same.d
 done
 
-# What is written at the end makes no file where a link leads.
+# What is written at the end leaves what was there until then; a program that is killed makes an empty file.
+build killed <<'END'
+#include "prof.h"
+#include <unistd.h>
+int main(int argc, char **argv) {
+    if (prof_start_env(NULL) != PROF_OK) return 1;
+    if (argc > 1) _exit(0);
+    return argv[0] == NULL;
+}
+END
+echo old >killed.json
+PROF_TRACE=killed.json ./killed at once
+got=$(cat killed.json)
+rm killed.json
+PROF_TRACE=killed.json ./killed at once
+if [ "$got $(echo killed*.json) $(wc -c <killed.json)" = 'old killed.json 0' ] && PROF_TRACE=killed.json ./killed &&
+    [ -s killed.json ]; then ok 'a program that is killed before it writes'
+else not_ok 'a program that is killed before it writes' "$got, $(ls -l killed*.json)"
+fi
+
+# A file is not made where a link leads to nothing.
 ln -s elsewhere link.json
 PROF_TRACE=link.json ./daemon 10
 if [ "$(echo link.*) $(echo elsewher*)" != 'link.json elsewher*' ] && [ ! -e elsewhere ]; then ok 'a link to nothing'

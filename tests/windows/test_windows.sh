@@ -162,7 +162,7 @@ check 'a program with threads that work' $gcc_windows -std=c99 -O1 -w -I. '-DPRO
 for file in ends.raw ends.json; do check "it ends, and $file is there" saves $file; done
 check 'a program with a child' $gcc_windows -std=c99 -O1 $warn -I. -static "$out/family.c" -o "$out/family.exe"
 check 'each has its stream' own_files raw 12
-check 'each has its trace' own_files json 21
+check 'each has its trace' own_files json 12
 check 'a stream on a full disk' $gcc_windows -std=c99 -O1 $warn -I. -static "$out/full.c" -o "$out/full.exe"
 check 'it has whole blocks' whole_blocks
 

@@ -479,7 +479,7 @@ static void take_others(recording *r, const record_note *first) {
         if (strcmp(note->what, "start") != 0) continue;
         if (is_living(r, note)) r->left = 1;
         else if (note != first && start_of(r, note->pid, note->text) == note &&
-                 size_of(file_of(r, note, name)) >= 0) {
+                 size_of(file_of(r, note, name)) > 0) {
             put_beside(r, note, false, name);
             if (others++ < MOST)
                 warn(name, "process %ld%s", note->pid,
