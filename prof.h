@@ -3731,6 +3731,7 @@ typedef struct prof__name {              /* its text follows it */
 #define PROF__MARK_NUMBER(i) ((i) + 1)
 #define PROF__NAME_NUMBER(i) (PROF__PUSHED + (i))
 #define PROF__OWN_SITES 3                /* the library's own: see prof__sums_prepare */
+#define PROF__SITE_SLOTS ((PROF_MAX_SITES + PROF__OWN_SITES) * 2 + 1)   /* of an index of sites */
 typedef struct prof__names {             /* of the session: in the arena from the first one on */
     prof__name **list;
     uint32_t *index;                     /* 2 * capacity + 1 slots of numbers from 1 up; 0: free */
@@ -3745,7 +3746,7 @@ static struct prof__sites {
     uint32_t others;                     /* the site of "(others)"; 0: none needed it yet */
     uint64_t cut;                        /* names that were too long, in this session */
     prof_site list[PROF_MAX_SITES + PROF__OWN_SITES + 1];   /* 0: "(lost)" */
-    uint32_t index[(PROF_MAX_SITES + PROF__OWN_SITES) * 2 + 1];
+    uint32_t index[PROF__SITE_SLOTS];
     size_t text_used;
     char text[PROF_SITE_TEXT];
 } prof__sites;
@@ -3880,15 +3881,14 @@ PROF__FN const char *prof__site_name(const prof_site *site, char *text, size_t s
    library's, for which room was kept. Under the lock. */
 PROF__FN uint32_t prof__site_add(const prof_site *site, bool own) {
     static char qualified[512];          /* not on the stack, of which a zone has little */
-    const uint32_t slots = (PROF_MAX_SITES + PROF__OWN_SITES) * 2 + 1;
     const prof_site *last = prof__sites.count ? &prof__sites.list[prof__sites.count] : NULL;
     const char *name = prof__site_name(site, qualified, sizeof qualified);
     const char *file = site->file ? site->file : "",
                *function = name == qualified ? site->name : site->function ? site->function : "";
     prof_site *to = prof__sites.list + prof__sites.count + 1;
     size_t length;
-    uint32_t i = (prof__hash(name, &length) ^ site->line * 2654435761u) % slots;
-    for (; prof__sites.index[i]; i = (i + 1) % slots) {
+    uint32_t i = (prof__hash(name, &length) ^ site->line * 2654435761u) % PROF__SITE_SLOTS;
+    for (; prof__sites.index[i]; i = (i + 1) % PROF__SITE_SLOTS) {
         const prof_site *s = prof__sites.list + prof__sites.index[i];
         if (s->line == site->line && prof__same_text(s->name, name, length) &&
             strcmp(s->file, file) == 0)
@@ -15691,24 +15691,35 @@ PROF__FN void prof__chrome_ids(prof__out *o, uint32_t parent) {
 static struct prof__sources {
     bool some, all, listed;              /* some events name their sites; each; the head does */
     bool shared[PROF_MAX_SITES + PROF__OWN_SITES + 1];
+    uint32_t index[PROF__SITE_SLOTS];    /* the first site of each name */
 } prof__sources;
+
+PROF__FN bool prof__site_is(const void *name, uint32_t i) {
+    return strcmp(prof__site(i + 1)->name, (const char *)name) == 0;
+}
 
 /* Finds the sites that the events and the head of this trace name. */
 PROF__FN void prof__sources_find(const struct prof_trace *s, prof_chrome_source source) {
-    const prof__names *names = &prof__sites.names;
+    struct prof__sources *all = &prof__sources;
     if (s->built) return;
-    memset(&prof__sources, 0, sizeof prof__sources);
+    memset(all, 0, sizeof *all);
     if (source == PROF_CHROME_SOURCE_NONE) return;
-    prof__sources.some = prof__sources.all = source == PROF_CHROME_SOURCE_ALL;
-    prof__sources.listed = true;
-    for (uint32_t i = 1; i <= s->sites; i++) {
-        const prof_site *own = prof__site(i), *other;
-        for (uint32_t j = 1; j <= s->sites + names->count && !prof__sources.shared[i]; j++) {
-            other = j <= s->sites ? prof__site(j) : &names->list[j - s->sites - 1]->site;
-            prof__sources.shared[i] = other != own && strcmp(other->name, own->name) == 0 &&
-                                      !prof__same_site(other, own);
-        }
-        if (prof__sources.shared[i]) prof__sources.some = true;
+    all->some = all->all = source == PROF_CHROME_SOURCE_ALL;
+    all->listed = true;
+    for (uint32_t i = 1; i <= 2 * s->sites; i++) {   /* twice: then all of a name are known */
+        uint32_t number = (i - 1) % s->sites + 1;
+        const prof_site *own = prof__site(number);
+        size_t length;
+        uint32_t hash = prof__hash(own->name, &length);
+        uint32_t *first = prof__slot_find(all->index, PROF__SITE_SLOTS, hash, prof__site_is,
+                                          own->name);
+        bool placed = own->line || *own->file;
+        if (!*first) *first = number;
+        if (!prof__same_site(prof__site(*first), own) ||
+            (placed && prof__sites.names.index && *prof__name_slot(own->name, length, hash)))
+            all->shared[*first] = true;
+        all->shared[number] = all->shared[*first];
+        if (all->shared[number]) all->some = true;
     }
 }
 
@@ -20034,7 +20045,7 @@ static struct prof__env {
     bool started, streams, child;
     bool arranged;                       /* handlers of exit and fork are installed */
     int waits;                           /* the file of prof__shared, or 0 */
-    uint32_t open, saving, mute;         /* open: the file; mute: write nothing */
+    uint32_t open, mute;                 /* open: the file; mute: write nothing */
     char path[1024], ending[32];         /* ending: of the path, whose size without it is stem */
     size_t stem;
     bool own, made;                      /* the name has this process's number; no file was there */
@@ -20987,7 +20998,7 @@ PROF__FN bool prof__env_same(void) {
 
 /* Moves an open file out of the low numbers, which are the program's; those that it executes do not
    have it. */
-PROF__FN bool prof__file_move(prof_file *f, int file) {
+PROF__FN bool prof__env_move(prof_file *f, int file) {
     int high;
     f->handle = file;
     if (file < 0) return false;
@@ -21002,7 +21013,7 @@ PROF__FN bool prof__file_move(prof_file *f, int file) {
 PROF__FN bool prof__env_keep(void) {
     struct prof__env *e = &prof__env;
     struct stat st;
-    if (!prof__file_move(&e->file, (int)e->file.handle) ||
+    if (!prof__env_move(&e->file, (int)e->file.handle) ||
         fstat((int)e->file.handle, &st) != 0) return false;
     e->device = (uint64_t)st.st_dev;
     e->inode = (uint64_t)st.st_ino;
@@ -21061,7 +21072,7 @@ PROF__FN bool prof__env_block(const void *data, size_t size) {
     }
     if (!prof__env_same()) {
         e->file.handle = prof__file_open(e->path, PROF__FILE_THERE, 0);
-        if (!prof__env_same() || !prof__env_keep()) return false;
+        if (e->file.handle < 0 || !prof__env_same() || !prof__env_keep()) return false;
     }
     if (fstat((int)e->file.handle, &st) != 0) return false;
     if (S_ISREG(st.st_mode) && (uint64_t)st.st_size != e->end) {
@@ -21078,8 +21089,7 @@ PROF__FN bool prof__env_block(const void *data, size_t size) {
 /* Has the stream's file failed? Then the program goes on without it; its end tries once more. */
 PROF__FN bool prof__env_failed(void) {
     const struct prof__env *e = &prof__env;
-    return prof__env_streams(&prof__outgoing.raw.sink) && PROF__LOAD(e->failed) &&
-           !PROF__LOAD(e->saving);
+    return prof__env_streams(&prof__outgoing.raw.sink) && PROF__LOAD(e->failed);
 }
 
 PROF__FN bool prof__env_streams(const prof_sink *sink) { return sink->user == &prof__env; }
@@ -21217,7 +21227,7 @@ PROF__FN bool prof__env_expand(const char *from) {
     }
     *p = 0;
     e->stem = (size_t)(p - e->path) - (prof__ends_with(e->path, ".gz") ? 3 : 0);
-    do e->stem--; while (e->stem && !strchr("./\\", e->path[e->stem]));
+    while (e->stem && !strchr("./\\", e->path[--e->stem])) {}
     if (e->path[e->stem] != '.' || strlen(e->path + e->stem) >= sizeof e->ending)
         e->stem = (size_t)(p - e->path);
     strcpy(e->ending, e->path + e->stem);
@@ -21260,7 +21270,7 @@ PROF__FN prof_result prof__env_begin(const prof_desc *desc, const char *path) {
     prof_desc d = *desc;
     prof_result result;
     e->started = e->failed = e->counting = false;
-    e->open = e->saving = e->mute = 0;
+    e->open = e->mute = 0;
     e->error = 0;
     if (!prof__env_expand(path))
         return prof__fail(PROF_ERROR_INVALID, "PROF_TRACE: the name is too long");
@@ -21291,12 +21301,12 @@ PROF__FN prof_result prof__env_end(void) {
     struct prof__env *e = &prof__env;
     prof_result result = PROF_OK;
     if (e->started && prof__session.open) {
-        PROF__STORE(e->saving, 1u);
-        if (e->child && e->streams && !PROF__LOAD(e->open)) (void)prof_flush();
-        if (e->child && e->streams && !PROF__LOAD(e->open)) PROF__STORE(e->mute, 1u);
+        if (e->child && e->streams && !PROF__LOAD(e->open)) {
+            (void)prof_flush();
+            if (!PROF__LOAD(e->open) && !e->failed) PROF__STORE(e->mute, 1u);
+        }
         for (int i = 0; i < 1000000 && !prof_stop() && prof__session.open; i++) prof__yield();
         result = e->mute ? PROF_OK : prof__env_save();
-        PROF__STORE(e->saving, 0u);
     }
     prof__env_shut();
     e->started = false;
@@ -21388,7 +21398,7 @@ PROF__FN prof_result prof__wait_open(void) {
     prof_file f;
     void *shared = MAP_FAILED;
     if (!prof__env_read(&tried)) return PROF_ERROR_INVALID;
-    if (prof__file_move(&f, (int)syscall(SYS_memfd_create, "prof window", 2 /* _ALLOW_SEALING */)) &&
+    if (prof__env_move(&f, (int)syscall(SYS_memfd_create, "prof window", 2 /* _ALLOW_SEALING */)) &&
         ftruncate((int)f.handle, sizeof(prof__shared)) == 0 &&
         fcntl((int)f.handle, F_SETFL, O_RDWR | O_APPEND) == 0 &&
         fcntl((int)f.handle, 1033 /* F_ADD_SEALS */, 2 /* it gets no smaller */) == 0)
