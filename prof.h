@@ -4626,8 +4626,10 @@ PROF__FN prof_result prof__fail(prof_result result, const char *why) {
     return result;
 }
 
-#define PROF__SAY(result) prof__errors.texts[result], sizeof prof__errors.texts[result]
-#define PROF__SAID(result) prof__fail(result, prof__errors.texts[result])
+/* The same, why by a format: see prof__out_list. */
+#define PROF__FAIL(result, ...) \
+    ((void)prof__text_f(prof__errors.texts[result], sizeof prof__errors.texts[result], \
+                        __VA_ARGS__), prof__fail(result, prof__errors.texts[result]))
 
 struct prof__reader;
 struct prof__table;
@@ -10394,14 +10396,9 @@ PROF__FN bool prof__counter_parse(const char *name, uint32_t *type, uint64_t *co
         if (strcmp(name, list[i].name) == 0) return true;
     }
     *type = PERF_TYPE_RAW;
-    *config = 0;
-    if (name[0] != 'r' || !name[1] || strlen(name) > 17) return false;
-    while (*++name) {
-        char c = *name;
-        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) return false;
-        *config = *config << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
-    }
-    return true;
+    *config = strtoull(name + 1, NULL, 16);
+    return name[0] == 'r' && name[1] && strlen(name) <= 17 &&
+           !name[1 + strspn(name + 1, "0123456789abcdef")];
 }
 
 /* Opens a counter; -1: errno says why. Events of the kernel alone count only where they may be
@@ -10513,8 +10510,8 @@ PROF__FN const char *prof__counters_start(const prof_desc *d) {
     if (!why && d->numbers) why = prof__counters_take(d->numbers, true);
     if (!why && d->numbers && d->mode == PROF_MODE_AGGREGATE) why = ": not in PROF_MODE_AGGREGATE";
     if (!why) return NULL;
-    (void)prof__text_f(PROF__SAY(PROF_ERROR_UNSUPPORTED), "prof_desc.%s has %s%s", field,
-                       c->names[PROF__MAX(c->count, 1u) - 1], why);
+    (void)PROF__FAIL(PROF_ERROR_UNSUPPORTED, "prof_desc.%s has %s%s", field,
+                     c->names[PROF__MAX(c->count, 1u) - 1], why);
     c->count = c->numbers = 0;
     return prof__errors.texts[PROF_ERROR_UNSUPPORTED];
 }
@@ -13349,10 +13346,9 @@ PROF__FN void prof__queries_open(struct prof_trace *s) {
 /* If events do not fit, queries work from the records. */
 PROF__FN bool prof__analysis_refuse(struct prof_trace *s, size_t bytes) {
     bytes += s->detail_bytes + 32;
-    (void)prof__text_f(PROF__SAY(PROF_ERROR_MEMORY),
-                       "the events take %u bytes: give prof_events memory, or set prof_desc.keep",
-                       (uint64_t)bytes);
-    (void)PROF__SAID(PROF_ERROR_MEMORY);
+    (void)PROF__FAIL(PROF_ERROR_MEMORY,
+                     "the events take %u bytes: give prof_events memory, or set prof_desc.keep",
+                     (uint64_t)bytes);
     prof__arena.high = s->first_high;
     s->refused = true;
     s->analysed = s->instants = false;
@@ -16221,10 +16217,8 @@ PROF__CALL prof_result prof_add_metadata(const char *key, const char *text) {
 /* Checks it; prof_strerror then says "this is not JSON, at byte 17". */
 PROF__FN prof_result prof__json_result(const char *json) {
     const char *at = prof__json_check(json);
-    if (!at) return PROF_OK;
-    (void)prof__text_f(PROF__SAY(PROF_ERROR_JSON), "this is not JSON, at byte %u",
-                       (uint64_t)(at - json));
-    return PROF__SAID(PROF_ERROR_JSON);
+    return !at ? PROF_OK : PROF__FAIL(PROF_ERROR_JSON, "this is not JSON, at byte %u",
+                                      (uint64_t)(at - json));
 }
 
 PROF__CALL prof_result prof_add_metadata_json(const char *key, const char *json) {
@@ -20150,14 +20144,6 @@ PROF__CALL size_t prof_arena_size(const prof_desc *desc) {
     return prof__need(desc, desc->max_threads ? desc->max_threads : 1);
 }
 
-/* The description's number of threads, else as many as fit a quarter of the arena (a 16th where a
-   ring has nothing but records), at most 256. */
-PROF__FN uint32_t prof__threads_of(const prof_desc *d, const prof__needs *n, size_t size) {
-    size_t fit = size / (n->lean && n->ring ? 16 : 4) / n->thread;
-    if (d->max_threads) return d->max_threads;
-    return fit < 1 ? 1 : fit > 256 ? 256 : (uint32_t)fit;
-}
-
 /* The size of a chunk: a power of two, so that each thread could have four chunks in the records'
    share of the arena, and 16 in AGGREGATE. A ring or a stream has 256, and eight for each thread;
    no more than 4,096. The share of events is not counted, also where a trace gets it only later. */
@@ -20249,17 +20235,19 @@ PROF__FN void prof__sums_keep(struct prof_trace *s, const prof__needs *n, size_t
     prof__arena.kept = s->sums.kept;
 }
 
-/* Lays the arena out; false: it is too small. */
+/* Lays the arena out; false: it is too small. Without max_threads there is room for as many threads
+   as fit a quarter of it (a 16th where a ring has nothing but records), at most 256. */
 PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d, const prof__needs *n) {
     char *memory = d->memory ? (char *)d->memory : prof__builtin_arena.bytes;
     size_t size = d->memory ? d->memory_size : sizeof prof__builtin_arena.bytes, skip, need;
     s->max_depth = n->depth;
-    s->max_threads = prof__threads_of(d, n, size);
+    need = size / (n->lean && n->ring ? 16 : 4) / n->thread;
+    s->max_threads = d->max_threads ? d->max_threads
+                                    : (uint32_t)PROF__MAX(PROF__MIN(need, 256u), 1u);
     need = prof__need(d, s->max_threads);
-    (void)prof__text_f(PROF__SAY(PROF_ERROR_MEMORY),
-                       "the arena is too small: %u bytes, and this description needs %u",
-                       (uint64_t)size, (uint64_t)need);
-    (void)PROF__SAID(PROF_ERROR_MEMORY);
+    (void)PROF__FAIL(PROF_ERROR_MEMORY,
+                     "the arena is too small: %u bytes, and this description needs %u",
+                     (uint64_t)size, (uint64_t)need);
     if (size < need) return false;
     skip = (16u - ((uintptr_t)memory & 15u)) & 15u;
     prof__arena.low = memory + skip;
@@ -20391,21 +20379,17 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     return true;
 }
 
-/* Rows of a stream's and of sums' windows before have no records any more: threads that come may
-   use them. Under the lock. */
-PROF__FN void prof__rows_free(struct prof_trace *s) {
-    for (prof__row *row = s->mode == PROF_MODE_TRACE ? NULL : s->rows, *next; row; row = next) {
-        next = row->next;
-        if (!row->first && !row->open_count) prof__row_free(row);
-    }
-}
-
-/* Threads record from now on; again: they have recorded in this arena before. Under the lock. */
+/* Threads record from now on; again: they have recorded in this arena before. Then rows of a
+   stream's and of sums' windows have no records any more, and are for threads that come. Under the
+   lock. */
 PROF__FN void prof__recording_open(struct prof_trace *s, bool again) {
     if (again) {
         prof__generation_next(s);
         prof__states_free(s);
-        prof__rows_free(s);
+        for (prof__row *row = s->mode == PROF_MODE_TRACE ? NULL : s->rows, *next; row; row = next) {
+            next = row->next;
+            if (!row->first && !row->open_count) prof__row_free(row);
+        }
     }
     PROF__RELEASE(prof__on, s->generation);
 }
@@ -20737,9 +20721,7 @@ PROF__FN prof_action prof__action_at(struct prof__session *v, uint64_t step) {
 }
 
 PROF__FN prof_result prof__desc_wrong(const char *field, uint64_t value, const char *takes) {
-    (void)prof__text_f(PROF__SAY(PROF_ERROR_INVALID), "prof_desc.%s is %u: %s", field, value,
-                       takes);
-    return PROF__SAID(PROF_ERROR_INVALID);
+    return PROF__FAIL(PROF_ERROR_INVALID, "prof_desc.%s is %u: %s", field, value, takes);
 }
 
 PROF__FN prof_result prof__desc_check(const prof_desc *d) {
@@ -20772,11 +20754,9 @@ PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *d
     const uint32_t wants = prof__needs_of(desc).wants;
     if (v->open) return prof__fail(PROF_ERROR_STATE, PROF__IS_OPEN);
     if (result != PROF_OK) return result;
-    if (why) {
-        (void)prof__text_f(PROF__SAY(PROF_ERROR_UNSUPPORTED),
-                           "this stream cannot carry %s: use PROF_MODE_TRACE", why);
-        return PROF__SAID(PROF_ERROR_UNSUPPORTED);
-    }
+    if (why)
+        return PROF__FAIL(PROF_ERROR_UNSUPPORTED,
+                          "this stream cannot carry %s: use PROF_MODE_TRACE", why);
     prof__windows_unsettle();            /* a dump tells the names of counters */
     why = !prof__functions_exclude(desc->exclude)
         ? "prof_desc.exclude is for PROF_INSTRUMENT_FUNCTIONS on Linux"
@@ -20966,9 +20946,8 @@ PROF__FN bool prof__env_read(prof_desc *d) {
         const prof__variable *v = prof__variables + i;
         const char *text = prof_getenv(v->name);
         if (!text || !*text || prof__env_put(v, d, text)) continue;
-        (void)prof__text_f(PROF__SAY(PROF_ERROR_INVALID), "%s=%b: it takes %s", v->name, text,
-                           PROF__MIN(strlen(text), (size_t)64), v->takes);
-        (void)PROF__SAID(PROF_ERROR_INVALID);
+        (void)PROF__FAIL(PROF_ERROR_INVALID, "%s=%b: it takes %s", v->name, text,
+                         PROF__MIN(strlen(text), (size_t)64), v->takes);
         return false;
     }
     return true;
