@@ -136,7 +136,7 @@ at_most 'names of its own that prof.h lends prof_cuda.h' \
 
 out_f='^PROF__FN void prof__out_f(prof__out \*o, const char \*format, \.\.\.) {'
 text_f='^PROF__FN size_t prof__text_f(char \*buf, size_t size, const char \*format, \.\.\.) {'
-sed -e '/prof__\(out\|text\)_f(/,/;/{s/%,//g; s/%j/%s/g; s/%u/%lu/g; s/%[it]/%ld/g; s/%b/%s%zu/g}' \
+sed -e '/prof__\(out\|text\)_f(\|PROF__FAIL(/,/;/{s/%,//g; s/%j/%s/g; s/%u/%lu/g; s/%[it]/%ld/g; s/%b/%s%zu/g}' \
     -e "s/$out_f/__attribute__((format(printf, 2, 3))) &/" \
     -e "s/$text_f/__attribute__((format(printf, 3, 4))) &/" prof.h >build/lint/prof.h
 formats() {   # FLAGS...
