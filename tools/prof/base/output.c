@@ -9,6 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
+#ifdef __SSE2__
+#  include <emmintrin.h>
+#endif
 
 #include "base/errors.h"
 #include "base/files.h"
@@ -102,7 +105,7 @@ bool output_open(output *out, const char *path) { return open_output(out, path, 
 bool output_rewrite(output *out, const char *path) { return open_output(out, path, true); }
 
 void output_open_memory(output *out) {
-    *out = (output){.fd = -1, .buffer = allocate(OUTPUT_ROOM)};
+    *out = (output){.fd = -1, .buffer = allocate(OUTPUT_ROOM + READABLE)};
 }
 
 /* ---- Writing ---- */
@@ -162,6 +165,7 @@ static void output_flush(output *out) {
 }
 
 const char *output_memory(output *out, size_t *size) {
+    if (!out->text_size) return *size = out->used, out->buffer;
     output_flush(out);
     *size = out->text_size;
     return out->text;
@@ -175,34 +179,49 @@ void output_write_on(output *out, const void *data, size_t size) {
     else output_write(out, data, size);
 }
 
-/* The digits of a number, to end before `end`; at least so many. Where they begin. */
-static char *digits_before(char *end, uint64_t number, int least) {
-    for (; number || least > 0; number /= 10, least--) *--end = (char)('0' + number % 10);
+static char *two_digits_before(char *end, unsigned number) {
+    *--end = (char)('0' + number % 10);
+    *--end = (char)('0' + number / 10);
+    return end;
+}
+
+/* The digits of a number, to end before `end`. Where they begin. */
+static char *digits_before(char *end, uint64_t number) {
+    for (; number > 99; number /= 100) end = two_digits_before(end, (unsigned)(number % 100));
+    if (number > 9) return two_digits_before(end, (unsigned)number);
+    *--end = (char)('0' + number);
+    return end;
+}
+
+static uint64_t size_of(int64_t number) {
+    return number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+}
+
+static char *us_before(char *end, int64_t ns) {
+    unsigned part = (unsigned)(size_of(ns) % 1000);
+    *--end = (char)('0' + part % 10);
+    end = two_digits_before(end, part / 10);
+    *--end = '.';
+    end = digits_before(end, size_of(ns) / 1000);
+    if (ns < 0) *--end = '-';
     return end;
 }
 
 void us_text(int64_t ns, char text[US_TEXT]) {
-    char digits[24], *end = digits + sizeof digits;
-    uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
-    char *p = digits_before(end, size % 1000, 3);
-    *--p = '.';
-    p = digits_before(p, size / 1000, 1);
-    if (ns < 0) *--p = '-';
+    char digits[US_TEXT], *end = digits + sizeof digits, *p = us_before(end, ns);
     memcpy(text, p, (size_t)(end - p));
     text[end - p] = '\0';
 }
 
-void output_int(output *out, int64_t number) {
-    char digits[24], *end = digits + sizeof digits;
-    char *p = digits_before(end, number < 0 ? 0 - (uint64_t)number : (uint64_t)number, 1);
-    if (number < 0) *--p = '-';
+void write_us(output *out, int64_t ns) {
+    char digits[US_TEXT], *end = digits + sizeof digits, *p = us_before(end, ns);
     output_write(out, p, (size_t)(end - p));
 }
 
-void write_us(output *out, int64_t ns) {
-    char text[US_TEXT];
-    us_text(ns, text);
-    output_text(out, text);
+void output_int(output *out, int64_t number) {
+    char digits[24], *end = digits + sizeof digits, *p = digits_before(end, size_of(number));
+    if (number < 0) *--p = '-';
+    output_write(out, p, (size_t)(end - p));
 }
 
 void output_format(output *out, const char *format, ...) {
@@ -237,12 +256,29 @@ void output_double(output *out, double x) {
 /* A character that stands for itself in JSON, and in HTML. */
 static bool is_plain(char c) { return c >= ' ' && c < 0x7f && c != '"' && c != '\\' && c != '<'; }
 
+/* So many of them come first. */
+static size_t plain_size(const char *text, size_t size) {
+    size_t plain = 0;
+#ifdef __SSE2__
+    const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\');
+    const __m128i less = _mm_set1_epi8('<'), space = _mm_set1_epi8(' '), last = _mm_set1_epi8('~');
+    for (; size - plain >= 16; plain += 16) {
+        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(text + plain));
+        __m128i marks = _mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, slash));
+        __m128i ends = _mm_or_si128(_mm_cmplt_epi8(bytes, space), _mm_cmpgt_epi8(bytes, last));
+        marks = _mm_or_si128(_mm_or_si128(marks, ends), _mm_cmpeq_epi8(bytes, less));
+        if (_mm_movemask_epi8(marks)) break;
+    }
+#endif
+    while (plain < size && is_plain(text[plain])) plain++;
+    return plain;
+}
+
 void output_json_text(output *out, const char *text, size_t size) {
     output_write(out, "\"", 1);
     for (;;) {
         char escaped[8];
-        size_t plain = 0;
-        while (plain < size && is_plain(text[plain])) plain++;
+        size_t plain = plain_size(text, size);
         output_write(out, text, plain);
         text += plain;
         size -= plain;

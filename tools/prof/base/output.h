@@ -47,6 +47,8 @@ static inline void output_write(output *out, const void *data, size_t size) {
 static inline void output_text(output *out, const char *text) {
     output_write(out, text, strlen(text));
 }
+/* So much is in a memory's. */
+static inline size_t output_size(const output *out) { return out->text_size + out->used; }
 void output_format(output *out, const char *format, ...) PRINTF_LIKE(2, 3);
 enum { US_TEXT = 32 };
 void us_text(int64_t ns, char text[US_TEXT]);   /* microseconds with three decimals */

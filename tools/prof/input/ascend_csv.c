@@ -66,17 +66,11 @@ static void read_head(table *t) {
 static void put_label(table *t, int64_t device) {
     bool is_new;
     map_put(&t->devices, (uint64_t)device, &is_new);
-    if (!is_new) return;
-    trace_event *event = queue_event(t->to, 'M', (trace_text){NULL, 0}, text_of("process_labels"));
-    event->pid = device;
-    output_format(queue_begin_args(t->to), "\"labels\": \"NPU %lld\"", (long long)device);
-    queue_end_args(t->to, event);
+    if (is_new) queue_device(t->to, "NPU", device);
 }
 
-static void put_text(output *args, const char *key, trace_text text) {
-    if (!text.size || text_is(text, "N/A")) return;
-    output_format(args, ", \"%s\": ", key);
-    output_json_text(args, text.data, text.size);
+static void put_text(table *t, const char *key, trace_text text) {
+    if (text.size && !text_is(text, "N/A")) queue_string(t->to, key, text);
 }
 
 /* A collective runs on several streams, and has none in the table. */
@@ -96,12 +90,12 @@ static void read_row(table *t) {
     event->pid = device;
     event->tid = stream;
     queue_until(event, dur);
-    output *args = queue_begin_args(t->to);
-    output_format(args, "\"device\": %lld, \"stream\": %lld", (long long)device,
-                  (long long)stream);
-    put_text(args, "op_type", cell_of(t, TYPE));
-    put_text(args, "Accelerator Core", core);
-    put_text(args, "Input Shapes", cell_of(t, SHAPES));
+    queue_begin_args(t->to);
+    queue_int(t->to, "device", device);
+    queue_int(t->to, "stream", stream);
+    put_text(t, "op_type", cell_of(t, TYPE));
+    put_text(t, "Accelerator Core", core);
+    put_text(t, "Input Shapes", cell_of(t, SHAPES));
     queue_end_args(t->to, event);
 }
 

@@ -14,18 +14,16 @@ enum { OPS = 3, NO_STREAM = 65535 };             /* OPS: levels around a collect
 typedef struct communication {
     event_queue *to;
     json_walk walk;
-    output *args;                /* of the collective that is read */
     bool has_start, has_length;
     int64_t start_ns, ns;
     uint64_t without;            /* those without a time */
 } communication;
 
-static bool is(const char *a, const char *b) { return strcmp(a, b) == 0; }
-
 static void begin_collective(communication *c) {
     c->has_start = c->has_length = false;
-    c->args = queue_begin_args(c->to);
-    output_format(c->args, "\"device\": 0, \"stream\": %d", NO_STREAM);
+    queue_begin_args(c->to);
+    queue_int(c->to, "device", 0);
+    queue_int(c->to, "stream", NO_STREAM);
 }
 
 /* What is behind the `@` is the group once more. Sums of all have no begin. */
@@ -48,11 +46,9 @@ static void put_number(communication *c, const char *link, const char *key, trac
     char text[256];
     int64_t ns;
     if (!json_ns_of_ms(value, &ns) || (*link && !ns)) return;
-    int size = snprintf(text, sizeof text, "%s%s%s", link, *link ? " " : "", key);
-    output_text(c->args, ", ");
-    output_json_text(c->args, text, (size_t)size);
-    output_text(c->args, ": ");
-    output_write(c->args, value.data, value.size);
+    if (strpbrk(link, "\"\\") || strpbrk(key, "\"\\")) return;
+    snprintf(text, sizeof text, "%s%s%s", link, *link ? " " : "", key);
+    output_write(queue_arg(c->to, text_of(text)), value.data, value.size);
 }
 
 static void take(void *user, trace_text value) {
@@ -61,7 +57,7 @@ static void take(void *user, trace_text value) {
     const char *key = walk_key(w, 0), *around = walk_key(w, 1);
     if (w->depth == OPS && *value.data == '{') begin_collective(c);
     else if (w->depth == OPS && *value.data == '}') end_collective(c, key);
-    if (strchr("{}[]", *value.data) || w->depth < OPS + 2) return;
+    if (is_bracket(value) || w->depth < OPS + 2) return;
     if (w->depth == OPS + 2 && is(around, "Communication Time Info")) {
         if (is(key, "Start Timestamp(us)")) c->has_start = json_ns(value, &c->start_ns);
         else if (is(key, "Elapse Time(ms)"))

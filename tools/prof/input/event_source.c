@@ -37,6 +37,21 @@ void queue_until(trace_event *event, int64_t dur_ns) {
     event->kind = trace_kind_of(event->cat);
 }
 
+void queue_label(event_queue *q, const char *what, int64_t pid, int64_t tid, trace_text label) {
+    trace_event *event = queue_event(q, 'M', (trace_text){NULL, 0}, text_of(what));
+    event->pid = pid;
+    event->tid = tid;
+    queue_begin_args(q);
+    queue_string(q, strcmp(what, "process_labels") == 0 ? "labels" : "name", label);
+    queue_end_args(q, event);
+}
+
+void queue_device(event_queue *q, const char *kind, int64_t device) {
+    char text[40];
+    snprintf(text, sizeof text, "%s %lld", kind, (long long)device);
+    queue_label(q, "process_labels", device, 0, text_of(text));
+}
+
 void queue_id(event_queue *q, trace_event *event, int64_t id) {
     char text[24];
     int size = snprintf(text, sizeof text, "%lld", (long long)id);
@@ -89,15 +104,52 @@ output *queue_begin_args(event_queue *q) {
     if (q->has_args) output_forget(&q->args);
     else output_open_memory(&q->args);
     q->has_args = true;
+    q->arg_count = 0;
     output_text(&q->args, "{");
     return &q->args;
 }
 
+output *queue_arg(event_queue *q, trace_text key) {
+    output *out = &q->args;
+    output_text(out, q->arg_count ? ", \"" : "\"");
+    GROW(q->places, q->arg_count, q->place_capacity);
+    q->places[q->arg_count].key = output_size(out);
+    output_write(out, key.data, key.size);
+    output_text(out, "\": ");
+    q->places[q->arg_count++].value = output_size(out);
+    return out;
+}
+
+void queue_int(event_queue *q, const char *key, int64_t value) {
+    output_int(queue_arg(q, text_of(key)), value);
+}
+
+void queue_string(event_queue *q, const char *key, trace_text value) {
+    output_json_text(queue_arg(q, text_of(key)), value.data, value.size);
+}
+
+/* What stands between a key and its value, and behind that, is as queue_arg writes it. */
 void queue_end_args(event_queue *q, trace_event *event) {
     trace_text text;
+    size_t count = event->arg_count = q->arg_count;
     output_text(&q->args, "}");
     text.data = output_memory(&q->args, &text.size);
-    if (text.size > 2) queue_args(q, event, text);
+    if (text.size == 2) return;
+    if (!count) {
+        queue_args(q, event, text);
+        return;
+    }
+    event->args_text = text = queue_copy(q, text);
+    event->has |= TRACE_HAS_ARGS;
+    trace_member *members = arena_allocate(&q->texts, count * sizeof *members);
+    event->args = members;
+    for (size_t i = 0; i < count; i++) {
+        size_t key = q->places[i].key, value = q->places[i].value;
+        size_t end = i + 1 < count ? q->places[i + 1].key - 3 : text.size - 1;
+        members[i] = (trace_member){{text.data + key, value - key - 3},
+                                    {text.data + value, end - value}};
+        event->arg_bits |= key_bit(members[i].key);
+    }
 }
 
 void queue_text(event_queue *q, trace_text json) {
@@ -124,6 +176,7 @@ const queued *queue_next(event_queue *q) {
 
 void queue_free(event_queue *q) {
     free(q->items);
+    free(q->places);
     if (q->has_args) output_discard(&q->args);
     arena_free(&q->texts);
 }

@@ -17,7 +17,9 @@ typedef struct event_queue {
     size_t count, next, capacity;
     arena texts;                 /* of what waits */
     bool has_args;
-    output args;                 /* see queue_begin_args */
+    output args;                 /* see queue_begin_args, */
+    struct { size_t key, value; } *places;       /* and where in it they are: see queue_arg */
+    size_t arg_count, place_capacity;
     bool left_out;               /* the file holds something that the source does not read */
     bool as_ended;               /* see trace_reader.h: it is so */
     bool failed;                 /* it cannot be read on, as the source has told */
@@ -29,12 +31,20 @@ trace_event *queue_event(event_queue *q, char phase, trace_text category, trace_
 trace_event *queue_timed(event_queue *q, char phase, trace_text category, trace_text name,
                          int64_t ts_ns);
 void queue_until(trace_event *event, int64_t dur_ns);        /* a complete one */
+/* What a process or thread is called: "process_labels", "thread_name" and so on. */
+void queue_label(event_queue *q, const char *what, int64_t pid, int64_t tid, trace_text label);
+void queue_device(event_queue *q, const char *kind, int64_t device);     /* "GPU 0", of its pid */
 void queue_id(event_queue *q, trace_event *event, int64_t id);
 /* Its arguments: a copy of the JSON text {...}. */
 void queue_args(event_queue *q, trace_event *event, trace_text args);
 /* The same, written behind the `{` that is there; none: {}. */
 output *queue_begin_args(event_queue *q);
 void queue_end_args(event_queue *q, trace_event *event);
+/* One of them, whose key is as JSON has it, without quotes: the caller writes the value. An event
+   has all its arguments by these, or none: then the JSON is read again. */
+output *queue_arg(event_queue *q, trace_text key);
+void queue_int(event_queue *q, const char *key, int64_t value);
+void queue_string(event_queue *q, const char *key, trace_text value);
 void queue_text(event_queue *q, trace_text json);            /* an event that is one as JSON */
 trace_text queue_copy(event_queue *q, trace_text text);      /* that lasts as long as it waits */
 trace_text queue_clean(event_queue *q, trace_text text);     /* the same, clean */

@@ -33,7 +33,6 @@ typedef struct importer {
     int64_t base_ns;
     uint64_t twice, unfinished;
     int64_t asyncs;
-    output *args;               /* of the queue */
     size_t table;               /* of `tables`, that is read now, */
     bool is_open;               /* by: */
     rows rows;
@@ -169,7 +168,7 @@ static trace_event *add_event(importer *m, char phase, const span *s, int64_t ns
     event->pid = s->pid;
     event->tid = s->tid;
     if (phase == 'X') queue_until(event, s->end_ns - s->start_ns);
-    m->args = queue_begin_args(m->to);
+    queue_begin_args(m->to);
     return event;
 }
 
@@ -183,7 +182,7 @@ static bool put_op(importer *m, const span *s) {
     named.name = kept(m, (trace_text){s->name, (size_t)(end - s->name)});
     trace_event *event = add_event(m, 'X', &named, s->start_ns);
     if (seq)
-        output_format(m->args, "\"" PROF_KEY_SEQUENCE "\": %lld", strtoll(seq + 8, NULL, 10));
+        queue_int(m->to, PROF_KEY_SEQUENCE, strtoll(seq + 8, NULL, 10));
     if (sizes) {
         const char *from = sizes + 10, *p = from;
         int depth = 0;
@@ -191,10 +190,8 @@ static bool put_op(importer *m, const span *s) {
             depth += (*p == '[') - (*p == ']');
             if (depth == 0) break;
         }
-        if (*p == ']') {
-            output_format(m->args, "%s\"" PROF_KEY_SHAPES "\": ", seq ? ", " : "");
-            output_write(m->args, from, (size_t)(p + 1 - from));
-        }
+        if (*p == ']')
+            output_write(queue_arg(m->to, text_of(PROF_KEY_SHAPES)), from, (size_t)(p + 1 - from));
     }
     queue_end_args(m->to, event);
     return true;
@@ -316,9 +313,8 @@ static void take_call(importer *m, const rows *r, bool driver) {
     }
     if (!lasts(m, r, 0, &s)) return;
     trace_event *event = add_event(m, 'X', &s, s.start_ns);
-    if (cbid >= 0) output_format(m->args, "\"cbid\": %lld, ", (long long)cbid);
-    output_format(m->args, "\"" PROF_KEY_CORRELATION "\": %lld",
-                  (long long)correlation_of(m, s.pid, number(r, 2, 0)));
+    if (cbid >= 0) queue_int(m->to, "cbid", cbid);
+    queue_int(m->to, PROF_KEY_CORRELATION, correlation_of(m, s.pid, number(r, 2, 0)));
     queue_end_args(m->to, event);
 }
 
@@ -343,9 +339,10 @@ static trace_event *add_work(importer *m, const rows *r, const char *category, c
     }
     map_put(&m->devices, (uint64_t)device, NULL);
     trace_event *event = add_event(m, 'X', &s, s.start_ns);
-    output_format(m->args, "\"device\": %lld, \"context\": %lld, "
-                  "\"stream\": %lld, \"" PROF_KEY_CORRELATION "\": %lld", (long long)device,
-                  (long long)number(r, CONTEXT, 0), (long long)stream, (long long)correlation);
+    queue_int(m->to, "device", device);
+    queue_int(m->to, "context", number(r, CONTEXT, 0));
+    queue_int(m->to, "stream", stream);
+    queue_int(m->to, PROF_KEY_CORRELATION, correlation);
     return event;
 }
 
@@ -355,17 +352,21 @@ static const char *const kernel_names[] = {
     "dynamicSharedMemory", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ", NULL
 };
 
+static void put_extent(importer *m, const char *key, const rows *r, int first) {
+    output_format(queue_arg(m->to, text_of(key)), "[%lld, %lld, %lld]",
+                  (long long)number(r, first, 1), (long long)number(r, first + 1, 1),
+                  (long long)number(r, first + 2, 1));
+}
+
 static void take_kernel(importer *m, const rows *r) {
     const char *name = string_of(m, number(r, 7, number(r, 9, 0)));
     if (!name) name = name_of(m, number(r, 8, number(r, 9, 0)), "kernel");
     trace_event *event = add_work(m, r, "kernel", name);
     if (!event) return;
-    output_format(m->args, ", \"registers per thread\": %lld, \"shared memory\": %lld, "
-                  "\"grid\": [%lld, %lld, %lld], \"block\": [%lld, %lld, %lld]",
-                  (long long)number(r, 10, 0), (long long)(number(r, 11, 0) + number(r, 12, 0)),
-                  (long long)number(r, 13, 1), (long long)number(r, 14, 1),
-                  (long long)number(r, 15, 1), (long long)number(r, 16, 1),
-                  (long long)number(r, 17, 1), (long long)number(r, 18, 1));
+    queue_int(m->to, "registers per thread", number(r, 10, 0));
+    queue_int(m->to, "shared memory", number(r, 11, 0) + number(r, 12, 0));
+    put_extent(m, "grid", r, 13);
+    put_extent(m, "block", r, 16);
     queue_end_args(m->to, event);
 }
 
@@ -393,8 +394,9 @@ static void take_transfer(importer *m, const rows *r, bool fills) {
     trace_event *event = add_work(m, r, fills ? "gpu_memset" : "gpu_memcpy",
                                   fills ? "Memset (Device)" : kept(m, text_of(name)));
     if (!event) return;
-    output_format(m->args, ", \"bytes\": %lld, \"memory bandwidth (GB/s)\": %.6g",
-                  (long long)bytes, ns > 0 ? (double)bytes / (double)ns : 0);
+    queue_int(m->to, "bytes", bytes);
+    output_format(queue_arg(m->to, text_of("memory bandwidth (GB/s)")), "%.6g",
+                  ns > 0 ? (double)bytes / (double)ns : 0);
     queue_end_args(m->to, event);
 }
 
@@ -428,12 +430,8 @@ static void take_api(importer *m, const rows *r) {
     }
     if (!lasts(m, r, 3, &s)) return;
     trace_event *event = add_event(m, 'X', &s, s.start_ns);
-    output_text(m->args, "\"" PROF_KEY_CORRELATION "\": ");
-    output_int(m->args, number(r, 0, 0));
-    if (args && *args) {
-        output_text(m->args, ", \"args\": ");
-        output_json_text(m->args, args, strlen(args));
-    }
+    queue_int(m->to, PROF_KEY_CORRELATION, number(r, 0, 0));
+    if (args && *args) queue_string(m->to, "args", text_of(args));
     queue_end_args(m->to, event);
 }
 
@@ -456,12 +454,9 @@ static void take_op(importer *m, const rows *r) {
     if (!lasts(m, r, 0, &s)) return;
     if (s.pid >= 0) map_put(&m->devices, (uint64_t)s.pid, NULL);
     trace_event *event = add_event(m, 'X', &s, s.start_ns);
-    output_text(m->args, "\"device\": ");
-    output_int(m->args, s.pid);
-    output_text(m->args, ", \"stream\": ");
-    output_int(m->args, s.tid);
-    if (launch) output_text(m->args, ", \"" PROF_KEY_CORRELATION "\": ");
-    if (launch) output_int(m->args, (int64_t)*launch);
+    queue_int(m->to, "device", s.pid);
+    queue_int(m->to, "stream", s.tid);
+    if (launch) queue_int(m->to, PROF_KEY_CORRELATION, (int64_t)*launch);
     queue_end_args(m->to, event);
 }
 
@@ -473,7 +468,7 @@ static void put_devices(importer *m) {
     static const char *const nvprof[] = {"id", "name", "globalMemorySize", "numMultiprocessors",
                                          "computeCapabilityMajor", "computeCapabilityMinor", NULL};
     const char *table = m->nsys ? "TARGET_INFO_GPU" : "CUPTI_ACTIVITY_KIND_DEVICE";
-    output *out = m->args = queue_begin_args(m->to);
+    output *out = queue_begin_args(m->to);
     bool first = true;
     rows r;
     if (!rows_open(m, &r, table, NULL, m->nsys ? nsys : nvprof)) return;
@@ -521,15 +516,13 @@ static int64_t find_base(importer *m) {
 }
 
 static void put_label(importer *m, uint64_t device) {
-    static const char *const names[] = {"process_labels", "process_sort_index"};
-    for (int i = 0; i < 2; i++) {
-        trace_event *event = queue_event(m->to, 'M', (trace_text){NULL, 0}, text_of(names[i]));
-        event->pid = (int64_t)device;
-        output_format(queue_begin_args(m->to),
-                      i ? "\"sort_index\": %llu" : "\"labels\": \"GPU %llu\"",
-                      (unsigned long long)device + (i ? 5000000 : 0));
-        queue_end_args(m->to, event);
-    }
+    queue_device(m->to, "GPU", (int64_t)device);
+    trace_event *event = queue_event(m->to, 'M', (trace_text){NULL, 0},
+                                     text_of("process_sort_index"));
+    event->pid = (int64_t)device;
+    queue_begin_args(m->to);
+    queue_int(m->to, "sort_index", (int64_t)device + 5000000);
+    queue_end_args(m->to, event);
 }
 
 static void put_labels(importer *m) {

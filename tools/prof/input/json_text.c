@@ -320,8 +320,8 @@ static void put(decoded *d, const char *piece, size_t size) {
 static void put_clean(decoded *d, const char *p, const char *end) {
     for (const char *begin = p; p < end; begin = p) {
         size_t size = 1;
-        while (p < end && *p && (size = utf8_size((const unsigned char *)p,
-                                                  (size_t)(end - p))) != 0) p += size;
+        for (; p < end && *p && size; p += size)
+            size = (signed char)*p > 0 ? 1 : utf8_size((const unsigned char *)p, (size_t)(end - p));
         put(d, begin, (size_t)(p - begin));
         if (p == end) return;
         put(d, "\xEF\xBF\xBD", 3);

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "input/json_scan.h"
+
 enum { VALUE, VALUE_OR_END, KEY, KEY_OR_END, COLON, COMMA, NOTHING };
 enum { LONGEST_PART = 1 << 26, AFTER = 32 };     /* AFTER: readable behind a value */
 
@@ -20,8 +22,10 @@ static void open_level(json_walk *w, trace_text bracket) {
     else if (w->depth == WALK_DEEPEST) w->broken = "brackets are more than 64 deep";
     if (w->broken) return;
     if (w->depth) w->take(w->user, bracket);
-    bool is_array = *bracket.data == '[';
-    w->levels[w->depth++] = (walk_level){.is_array = is_array};
+    walk_level *level = &w->levels[w->depth++];
+    bool is_array = level->is_array = *bracket.data == '[';
+    *level->key = '\0';
+    level->index = 0;
     w->expects = is_array ? VALUE_OR_END : KEY_OR_END;
 }
 
@@ -88,13 +92,13 @@ static void end_token(json_walk *w, const char *begin, const char *end, bool end
     w->part_size = 0;
 }
 
-static const char *skip_text(json_walk *w, const char *p, const char *end) {
-    for (; p < end; p++) {
-        if (w->escaped) w->escaped = false;
-        else if (*p == '\\') w->escaped = true;
-        else if (*p == '"') return p;
+static const char *text_end(json_walk *w, const char *p, const char *end) {
+    for (; ; p++) {
+        if (!w->escaped) p = text_stop(p);
+        if (p >= end) return end;
+        if (!w->escaped && *p == '"') return p;
+        w->escaped = !w->escaped && *p == '\\';
     }
-    return p;
 }
 
 static bool in_word(char c) {
@@ -128,7 +132,7 @@ void json_walk_push(json_walk *w, const char *data, size_t size) {
         if (w->in_text || *p == '"') {
             if (!w->in_text) p++;
             w->in_text = true;
-            p = skip_text(w, p, end);
+            p = text_end(w, p, end);
             bool ended = p < end;
             p += ended;
             end_token(w, begin, p, ended);

@@ -15,7 +15,7 @@ typedef struct walk_level {
 } walk_level;
 
 typedef struct json_walk {
-    /* A value that is no bracket, as JSON; or "{", "[", and at the closing one "}", "]". depth is
+    /* A value that is no bracket, as JSON, with READABLE bytes behind it; or "{", "[", and at the closing one "}", "]". depth is
        then the number of levels around it. */
     void (*take)(void *user, trace_text value);
     void *user;
@@ -31,6 +31,7 @@ typedef struct json_walk {
     size_t part_size, part_capacity;
 } json_walk;
 
+/* READABLE bytes behind the data must be there. */
 void json_walk_push(json_walk *w, const char *data, size_t size);
 void json_walk_free(json_walk *w);
 /* What keeps it from being whole; NULL: nothing does. */
@@ -41,6 +42,14 @@ static inline const char *json_walk_fault(const json_walk *w) {
 /* The key `up` levels out of the value that is told: 0 is its own. "": it is an item. */
 static inline const char *walk_key(const json_walk *w, size_t up) {
     return up < w->depth ? w->levels[w->depth - 1 - up].key : "";
+}
+
+static inline bool is(const char *a, const char *b) {         /* mostly the first letters differ */
+    return *a == *b && strcmp(a, b) == 0;
+}
+static inline bool is_bracket(trace_text value) {
+    char c = *value.data;
+    return c == '{' || c == '}' || c == '[' || c == ']';
 }
 
 /* For detect: does the text begin with an object, or an array of one, whose first key this is? -1:

@@ -31,10 +31,7 @@ typedef struct rocprof {
     map operations, kernels, ranges;         /* (kind, number) or id -> text + 1 */
     map agents;                  /* handle -> its number, and 1 << 32 for a GPU */
     int64_t gpus, odd;
-    output *args;
 } rocprof;
-
-static bool is(const char *a, const char *b) { return strcmp(a, b) == 0; }
 
 static int64_t int_of(trace_text value) {
     int64_t number;
@@ -81,12 +78,13 @@ static void put_event(rocprof *r, const char *category, const char *name, int64_
     event->tid = tid;
     if (event->phase == 'X') queue_until(event, dur);
     else event->scope = (trace_text){"\"t\"", 3};
-    output *args = queue_begin_args(r->to);
-    bool works = !is(category, "cuda_runtime") && !is(category, "user_annotation");
-    if (works)
-        output_format(args, "\"device\": %lld, \"stream\": %lld, ", (long long)pid, (long long)tid);
-    if (r->has >> BYTES & 1) output_format(args, "\"bytes\": %lld, ", (long long)r->values[BYTES]);
-    output_format(args, "\"" PROF_KEY_CORRELATION "\": %lld", (long long)r->values[INTERNAL]);
+    queue_begin_args(r->to);
+    if (!is(category, "cuda_runtime") && !is(category, "user_annotation")) {
+        queue_int(r->to, "device", pid);
+        queue_int(r->to, "stream", tid);
+    }
+    if (r->has >> BYTES & 1) queue_int(r->to, "bytes", r->values[BYTES]);
+    queue_int(r->to, PROF_KEY_CORRELATION, r->values[INTERNAL]);
     queue_end_args(r->to, event);
 }
 
@@ -113,18 +111,11 @@ static void end_record(rocprof *r, const char *what) {
 
 /* ---- What names them ---- */
 
-static void put_label(rocprof *r, int64_t number) {
-    trace_event *event = queue_event(r->to, 'M', (trace_text){NULL, 0}, text_of("process_labels"));
-    event->pid = number;
-    output_format(queue_begin_args(r->to), "\"labels\": \"GPU %lld\"", (long long)number);
-    queue_end_args(r->to, event);
-}
-
 static void end_agent(rocprof *r) {
     bool is_gpu = r->type == 2;
     uint64_t number = is_gpu ? (uint64_t)r->gpus++ : 0;
     *map_put(&r->agents, (uint64_t)r->number, NULL) = number | (uint64_t)is_gpu << 32;
-    if (is_gpu) put_label(r, (int64_t)number);
+    if (is_gpu) queue_device(r->to, "GPU", (int64_t)number);
 }
 
 /* In an object of a list that has this name. */
@@ -168,7 +159,7 @@ static void take(void *user, trace_text value) {
         memset(r->values, 0, sizeof r->values);
     } else if (*value.data == '}' && item) {
         end_item(r, list, walk_key(w, 2));
-    } else if (strchr("{}[]", *value.data)) {
+    } else if (is_bracket(value)) {
         return;
     } else if (item && is(list, "operations") && is(walk_key(w, 3), "buffer_records")) {
         uint64_t kind = w->levels[w->depth - 3].index, number = w->levels[w->depth - 1].index;

@@ -73,8 +73,6 @@ typedef struct sampled {
 
 /* ---- Columns ---- */
 
-static bool is(const char *a, const char *b) { return strcmp(a, b) == 0; }
-
 static void put(column *c, int64_t value) {
     GROW(c->values, c->count, c->capacity);
     c->values[c->count++] = value >= 0 && value <= INT32_MAX ? (int32_t)value : -1;
@@ -285,7 +283,7 @@ static void take_v8(void *user, trace_text value) {
         s->column = is(key, "samples") ? STACK : is(key, "timeDeltas") ? DELTA : NO_COLUMN;
     if (*value.data == ']' && w->depth == 1) s->column = NO_COLUMN;
     if (item && closes && is(around, "nodes")) end_node(s);
-    if (strchr("{}[]", *value.data)) return;
+    if (is_bracket(value)) return;
     if (item && is(around, "children")) put(&s->children, node_number(s, number_of(value)));
     else if (is(around, "callFrame") && is(key, "functionName"))
         s->function = text_number(s, value) + 1;
@@ -405,14 +403,8 @@ static uint32_t sample_at(const sampled *s, size_t number) {
 
 static void put_thread_name(sampled *s, const thread *t) {
     if (!t->name) return;
-    trace_event *event = queue_event(s->to, 'M', (trace_text){NULL, 0}, text_of("thread_name"));
     const struct interned *name = &s->texts.entries[t->name - 1];
-    event->pid = t->pid;
-    event->tid = t->tid;
-    output *args = queue_begin_args(s->to);
-    output_text(args, "\"name\": ");
-    output_json_text(args, name->text, name->size);
-    queue_end_args(s->to, event);
+    queue_label(s->to, "thread_name", t->pid, t->tid, (trace_text){name->text, name->size});
 }
 
 static void begin_thread(sampled *s, const thread *t) {

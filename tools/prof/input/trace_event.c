@@ -34,6 +34,7 @@ int64_t trace_text_id(trace_text text) {
 }
 
 uint8_t trace_kind_of(trace_text category) {
+    if (!category.size) return TRACE_OTHER;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (category.size == kinds[i].size &&
             memcmp(category.data, kinds[i].category, category.size) == 0)
@@ -165,12 +166,12 @@ const trace_member *trace_overload(const trace_event *event) {
 
 /* ---- As JSON ---- */
 
-static void write_text(output *out, const char *key, trace_text value) {
+static inline void write_text(output *out, const char *key, trace_text value) {
     output_text(out, key);
     output_write(out, value.data, value.size);
 }
 
-static void write_id(output *out, const char *key, int64_t id, trace_text text) {
+static inline void write_id(output *out, const char *key, int64_t id, trace_text text) {
     output_text(out, key);
     if (text.data) output_json_text(out, text.data, text.size);
     else output_int(out, id);

@@ -58,7 +58,7 @@ static trace_text known_text(const xplane *x, const map *names, uint64_t id) {
 /* ---- Planes ---- */
 
 /* An entry of a map: id -> metadata, of which the name counts, or rather that for display. Those of
-   statistics are kept as JSON. */
+   statistics are kept as JSON, without quotes. */
 static void take_metadata(xplane *x, map *names, pb_reader r) {
     pb_field f, part;
     uint64_t id = 0;
@@ -75,19 +75,10 @@ static void take_metadata(xplane *x, map *names, pb_reader r) {
     if (names == &x->stats) {
         output_forget(&x->json);
         output_json_text(&x->json, name.data, name.size);
-        name.data = output_memory(&x->json, &name.size);
+        name.data = output_memory(&x->json, &name.size) + 1;
+        name.size -= 2;
     }
     *map_put(names, id, NULL) = intern_clean(&x->texts, name) + UINT64_C(1);
-}
-
-static void put_name(xplane *x, const char *what, int64_t tid, trace_text name) {
-    trace_event *event = queue_event(x->to, 'M', (trace_text){NULL, 0}, text_of(what));
-    event->pid = x->pid;
-    event->tid = tid;
-    output *args = queue_begin_args(x->to);
-    output_text(args, "\"name\": ");
-    output_json_text(args, name.data, name.size);
-    queue_end_args(x->to, event);
 }
 
 static line line_of(const pb_field *f) {
@@ -130,20 +121,20 @@ static void begin_plane(xplane *x, pb_reader plane) {
     x->names = x->stats = (map){0};
     for (pb_reader r = plane; pb_next(&r, &f); ) {
         if (f.type != PB_BYTES) continue;
-        if (f.number == PLANE_NAME) put_name(x, "process_name", 0, text_in(&f));
+        if (f.number == PLANE_NAME) queue_label(x->to, "process_name", x->pid, 0, text_in(&f));
         if (f.number == PLANE_EVENTS) take_metadata(x, &x->names, pb_within(&f));
         if (f.number == PLANE_STATS) take_metadata(x, &x->stats, pb_within(&f));
         if (f.number != PLANE_LINE) continue;
         line l = line_of(&f);
-        if (l.name.size) put_name(x, "thread_name", l.id, l.name);
+        if (l.name.size) queue_label(x->to, "thread_name", x->pid, l.id, l.name);
     }
     x->plane = plane;
 }
 
 /* ---- Events ---- */
 
-/* false: nobody tells what it is called. */
-static bool put_stat(xplane *x, output *args, bool first, pb_reader r) {
+/* Where somebody tells what it is called. */
+static void put_stat(xplane *x, pb_reader r) {
     pb_field f, value = {0};
     uint64_t id = 0;
     double number;
@@ -152,10 +143,8 @@ static bool put_stat(xplane *x, output *args, bool first, pb_reader r) {
         if (f.number > STAT_METADATA && f.number <= STAT_REF) value = f;
     }
     trace_text key = known_text(x, &x->stats, id), text = text_in(&value);
-    if (key.size <= 2) return false;
-    output_text(args, first ? "" : ", ");
-    output_write(args, key.data, key.size);
-    output_text(args, ": ");
+    if (!key.size) return;
+    output *args = queue_arg(x->to, key);
     memcpy(&number, &value.value, sizeof number);
     if (value.number == STAT_DOUBLE && value.type == PB_FIXED64) output_double(args, number);
     else if (value.number == STAT_INT || (value.number == STAT_UINT && value.value <= INT64_MAX))
@@ -165,9 +154,10 @@ static bool put_stat(xplane *x, output *args, bool first, pb_reader r) {
     else if (value.number == STAT_TEXT) output_json_text(args, text.data, text.size);
     else if (value.number == STAT_REF) {
         text = known_text(x, &x->stats, value.value);
-        output_write(args, text.size ? text.data : "\"\"", text.size ? text.size : 2);
+        output_text(args, "\"");
+        output_write(args, text.data, text.size);
+        output_text(args, "\"");
     } else output_text(args, "null");
-    return true;
 }
 
 /* Picoseconds become nanoseconds, begins and ends alike, so that what lay in another still does. */
@@ -185,16 +175,16 @@ static void put_event(xplane *x, pb_reader r) {
     pb_field f;
     uint64_t metadata = 0;
     int64_t offset = 0, duration = 0, ns, dur;
-    bool is_sum = false, any = false;
-    output *args = NULL;
+    bool is_sum = false, has_args = false;
     while (pb_next(&r, &f)) {
         if (f.number == EVENT_METADATA) metadata = f.value;
         if (f.number == EVENT_OFFSET) offset = (int64_t)f.value;
         if (f.number == EVENT_DURATION) duration = (int64_t)f.value;
         is_sum |= f.number == EVENT_OCCURRENCES;
         if (f.number != EVENT_STAT || f.type != PB_BYTES) continue;
-        if (!args) args = queue_begin_args(x->to);
-        any |= put_stat(x, args, !any, pb_within(&f));
+        if (!has_args) queue_begin_args(x->to);
+        has_args = true;
+        put_stat(x, pb_within(&f));
     }
     if (is_sum || !times_of(x, offset, duration, &ns, &dur)) {
         x->sums += is_sum;
@@ -206,7 +196,7 @@ static void put_event(xplane *x, pb_reader r) {
     event->pid = x->pid;
     event->tid = x->line.id;
     queue_until(event, dur);
-    if (any) queue_end_args(x->to, event);
+    if (has_args) queue_end_args(x->to, event);
 }
 
 /* Some events of the plane. false: it has no more. */
