@@ -91,6 +91,15 @@ char *arena_text(arena *a, const char *text, size_t size) {
     return copy;
 }
 
+void arena_clear(arena *a) {
+    if (!a->blocks) return;
+    arena older = {a->blocks->next};
+    arena_free(&older);
+    a->blocks->next = NULL;
+    memset(a->blocks->data, 0, a->blocks->used);
+    a->blocks->used = 0;
+}
+
 void arena_free(arena *a) {
     while (a->blocks) {
         struct arena_block *next = a->blocks->next;

@@ -34,6 +34,7 @@ typedef struct arena { struct arena_block *blocks; } arena;
 void *arena_allocate(arena *a, size_t size);     /* zeroed, aligned for anything */
 char *arena_text(arena *a, const char *text, size_t size);   /* a copy with a NUL */
 void arena_free(arena *a);
+void arena_clear(arena *a);                      /* the same, to be filled again */
 
 /* Numbers equal things of the caller's alike: those of numbers 0, 1, 2, ..., in order of first
    sight, are told to `same`, one after the other. Zero-initialise; free(slots). */

@@ -112,13 +112,9 @@ bool pb_next(pb_reader *r, pb_field *f) {
     if (r->bad || r->at == r->end) return false;
     r->bad = pb_read_varint(&r->at, r->end, &tag) != 1 || tag > UINT32_MAX || tag < 8;
     if (r->bad) return false;
-    *f = (pb_field){.number = (uint32_t)tag >> 3, .type = tag & 7};
+    f->number = (uint32_t)tag >> 3;
+    f->type = tag & 7;
+    f->data = NULL;
     r->bad = !read_value(r, f);
     return !r->bad;
-}
-
-pb_reader pb_within(const pb_field *field) {
-    pb_reader r = {field->data, field->data, field->type != PB_BYTES};
-    if (!r.bad) r.end += field->value;
-    return r;
 }

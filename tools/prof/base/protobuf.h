@@ -43,6 +43,9 @@ static inline int pb_read_varint(const uint8_t **at, const uint8_t *end, uint64_
     *number = *(*at)++;                          /* most have one byte */
     return 1;
 }
-pb_reader pb_within(const pb_field *field);
+static inline pb_reader pb_within(const pb_field *field) {
+    bool bad = field->type != PB_BYTES;
+    return (pb_reader){field->data, bad ? field->data : field->data + field->value, bad};
+}
 
 #endif

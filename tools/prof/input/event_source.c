@@ -170,7 +170,7 @@ void queue_members(event_queue *q, trace_text object) {
 const queued *queue_next(event_queue *q) {
     if (q->next < q->count) return &q->items[q->next++];
     q->next = q->count = 0;
-    arena_free(&q->texts);
+    arena_clear(&q->texts);
     return NULL;
 }
 

@@ -135,25 +135,27 @@ static void begin_plane(xplane *x, pb_reader plane) {
 
 /* Where somebody tells what it is called. */
 static void put_stat(xplane *x, pb_reader r) {
-    pb_field f, value = {0};
+    pb_field fields[2] = {{0}}, *value = &fields[0], *f = &fields[1];
     uint64_t id = 0;
     double number;
-    while (pb_next(&r, &f)) {
-        if (f.number == STAT_METADATA && f.type == PB_VARINT) id = f.value;
-        if (f.number > STAT_METADATA && f.number <= STAT_REF) value = f;
+    while (pb_next(&r, f)) {
+        if (f->number == STAT_METADATA && f->type == PB_VARINT) id = f->value;
+        if (f->number <= STAT_METADATA || f->number > STAT_REF) continue;
+        value = f;                               /* not copied: what was just written is slow to */
+        f = value == fields ? &fields[1] : fields;
     }
-    trace_text key = known_text(x, &x->stats, id), text = text_in(&value);
+    trace_text key = known_text(x, &x->stats, id), text = text_in(value);
     if (!key.size) return;
     output *args = queue_arg(x->to, key);
-    memcpy(&number, &value.value, sizeof number);
-    if (value.number == STAT_DOUBLE && value.type == PB_FIXED64) output_double(args, number);
-    else if (value.number == STAT_INT || (value.number == STAT_UINT && value.value <= INT64_MAX))
-        output_int(args, (int64_t)value.value);
-    else if (value.number == STAT_UINT)
-        output_format(args, "%llu", (unsigned long long)value.value);
-    else if (value.number == STAT_TEXT) output_json_text(args, text.data, text.size);
-    else if (value.number == STAT_REF) {
-        text = known_text(x, &x->stats, value.value);
+    memcpy(&number, &value->value, sizeof number);
+    if (value->number == STAT_DOUBLE && value->type == PB_FIXED64) output_double(args, number);
+    else if (value->number == STAT_INT || (value->number == STAT_UINT && value->value <= INT64_MAX))
+        output_int(args, (int64_t)value->value);
+    else if (value->number == STAT_UINT)
+        output_format(args, "%llu", (unsigned long long)value->value);
+    else if (value->number == STAT_TEXT) output_json_text(args, text.data, text.size);
+    else if (value->number == STAT_REF) {
+        text = known_text(x, &x->stats, value->value);
         output_text(args, "\"");
         output_write(args, text.data, text.size);
         output_text(args, "\"");
