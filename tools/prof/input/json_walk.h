@@ -15,8 +15,8 @@ typedef struct walk_level {
 } walk_level;
 
 typedef struct json_walk {
-    /* A value that is no bracket, as JSON, with READABLE bytes behind it; or "{", "[", and at the closing one "}", "]". depth is
-       then the number of levels around it. */
+    /* A value that is no bracket, as JSON, with READABLE bytes behind it; or "{", "[", and at the
+       closing one "}", "]". depth is then the number of levels around it. */
     void (*take)(void *user, trace_text value);
     void *user;
     walk_level levels[WALK_DEEPEST];
