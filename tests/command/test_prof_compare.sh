@@ -222,7 +222,7 @@ cp "$out/said" "$out/told"
 try diff_markdown_name_is_code grep -qF '| `` decode <T> \| x`y `` | cpu |' "$out/told"
 # shellcheck disable=SC2016
 try diff_markdown_other_name grep -qF '| `steady @you` |' "$out/told"
-says diff_gate_unknown_name "gate.txt: no row of any trace has the name 'nothing'" 2 gate 'total 5% nothing'
+says diff_gate_unknown_name "gate.txt: line 2: no row of any trace has the name 'nothing'" 2 gate "$(printf '#\ntotal 5%% nothing')"
 says diff_gate_unknown_metric "gate.txt: 'foo' is none of total" 2 gate 'foo 5% *'
 says diff_gate_short 'gate.txt: line 2: it takes METRIC LIMIT NAME' 2 gate "$(printf '#\ntotal 5%%')"
 says diff_gate_no_limit "line 1: '5' is not a limit of total" 2 gate 'total 5 *'

@@ -44,6 +44,11 @@ done
 stacks firefox_stacks firefox.json 'main 2250
 main;dräw 2000'
 says firefox_thread '"name": "GeckoMain"' 0 cat "$out/firefox.json"
+# A sample whose time is null is not one at -1 ns.
+sed 's/"time": \[0.5, 1.5/"time": [null, 1.5/' "$out/makers/firefox.json" >"$out/no_time.json"
+stacks firefox_no_time ../no_time.json 'main 1250
+main;dräw 2000'
+says firefox_no_time_told '1 samples have no time' 0 "$prof" stacks "$out/no_time.json"
 ends_early cpuprofile_cut v8.cpuprofile
 # Some of V8's times between samples are negative (speedscope's issue 70): samples come by their times.
 sed 's/2000, 3000, 2000, 500, 500, 1000/3000, -1000, 3000, 2000, 1000, 1000/' "$out/makers/v8.cpuprofile" >"$out/negative.cpuprofile"
@@ -77,6 +82,19 @@ says xla_kernel '"name": "fusion.1", "pid": 2, "tid": 13, "ts": 10.000, "dur": 2
 # The kernel is the launch's, and the modules' row repeats it.
 says xla_report '"PjitFunction(f)",1,5.000,4.000,5.000,5.000,5.000,2.000' 0 "$prof" report -f csv "$out/makers/xla.xplane.pb"
 ends_early xla_cut xla.xplane.pb
+# XLA's collectives, and the row of those that run beside others.
+for rank in 0 1; do
+    echo '{"distributedInfo": {"rank": '$rank'}, "traceEvents": [
+        {"ph": "M", "name": "process_name", "pid": 3, "args": {"name": "/device:TPU:0"}},
+        {"ph": "M", "name": "thread_name", "pid": 3, "tid": 1, "args": {"name": "XLA Ops"}},
+        {"ph": "M", "name": "thread_name", "pid": 3, "tid": 2, "args": {"name": "Async XLA Ops"}},
+        {"ph": "X", "name": "fusion.1", "pid": 3, "tid": 1, "ts": 1, "dur": 5},
+        {"ph": "X", "name": "all-reduce.1", "pid": 3, "tid": 1, "ts": 6, "dur": 5},
+        {"ph": "X", "name": "collective-permute.2", "pid": 3, "tid": 2, "ts": 20, "dur": 7}]}' >"$out/tpu$rank.json"
+done
+"$prof" ranks -f csv --by collective "$out"/tpu[01].json >"$out/ranks.csv" 2>"$out/told"
+says xla_collectives 'allreduce,' 0 cat "$out/ranks.csv"
+says xla_async_collective 'permute,' 0 cat "$out/ranks.csv"
 
 # ---- Ascend ----
 
@@ -115,6 +133,15 @@ says ascend_links '"Wait Time(ms)": 0.003, "HCCS Transit Size(MB)": 1.5}' 0 cat 
 ends_early ascend_communication_cut communication1.json
 says ascend_matrix 'communication_matrix.json, which has no times' 2 "$prof" report "$out/makers/communication_matrix.json"
 
+# In its folder others lie beside the trace, which is no rank's then.
+mkdir -p "$out/makers/ascend"
+cp "$out/makers/ascend0.json" "$out/makers/ascend/trace_view.json"
+cp "$out/makers/communication0.json" "$out/makers/ascend/communication.json"
+"$prof" export -o "$out/folder.json" "$out/makers/ascend" 2>"$out/told"
+says ascend_folder aclnnAdd_AddAiCore_Add 0 cat "$out/folder.json"
+says ascend_folder_above '(of Ascend ASCEND_PROFILER_OUTPUT)' 2 "$prof" export -o "$out/folder.json" tests/model
+says report_folder 'is a directory: name a trace in it' 2 "$prof" report "$out/makers/ascend"
+
 # ---- AMD ----
 
 "$prof" export -o "$out/rpd.json" "$out/makers/amd.rpd" 2>"$out/told"
@@ -124,6 +151,9 @@ says rpd_kernel '"cat": "kernel", "name": "gemm", "pid": 1, "tid": 0, "ts": 4.00
     cat "$out/rpd.json"
 says rpd_copy '"cat": "gpu_memcpy", "name": "CopyHostToDevice"' 0 cat "$out/rpd.json"
 says rpd_report '"step 1",1,8.000,7.000,8.000,8.000,8.000,2.500' 0 "$prof" report -f csv "$out/makers/amd.rpd"
+python3 -c 'import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); db.execute("UPDATE rocpd_op SET start = \"soon\" WHERE id = 20"); db.commit()' \
+    "$out/makers/amd.rpd"
+says rpd_no_time '3 events have no begin or no end: left out' 0 "$prof" report "$out/makers/amd.rpd"
 "$prof" export -o "$out/rocprofv3.json" "$out/makers/rocprofv3.json" 2>"$out/told"
 says rocprof_range '"name": "step \"1\"", "pid": 42, "tid": 43, "ts": 1.000, "dur": 8.000' 0 cat "$out/rocprofv3.json"
 says rocprof_kernel '"cat": "kernel", "name": "gemm", "pid": 0, "tid": 5, "ts": 4.000, "dur": 2.500' 0 cat "$out/rocprofv3.json"

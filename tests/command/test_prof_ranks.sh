@@ -165,6 +165,7 @@ says ranks_export_untimed 'has no times of several clocks' 2 \
 says ranks_no_such_zone "there is no call 'nothing' in the traces" 2 \
     "$prof" ranks --align nothing "$out/barrier0.json" "$out/barrier1.json"
 says ranks_no_such_offset "'x.json=1s' is not FILE=TIME" 2 "$prof" ranks --offset x.json=1s "$out/barrier0.json"
+says ranks_offset_of_what "'barrier0.json=5' is not FILE=TIME" 2 "$prof" ranks --offset barrier0.json=5 "$out/barrier0.json"
 echo '[{"ph": "X", "name": "mm", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 1, "dur": 2}]' >"$out/alone.json"
 cp "$out/alone.json" "$out/alone2.json"
 says ranks_no_collective 'no synchronizing collective in common with' 0 \

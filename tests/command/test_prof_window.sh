@@ -140,12 +140,13 @@ finish
 # ---- The process ends in the middle ----
 
 begin works
-"$prof" window -o exits.raw --no-report "$pid" >exits.txt 2>&1 &
+"$prof" window --for 1h -o exits.raw --no-report "$pid" >exits.txt 2>&1 &
 asker=$!
 until_recording
 kill -USR1 "$pid"
 try window_program_exits wait $asker
 try window_program_exits_zones has_calls exits.raw work
+says window_program_exits_told 'it ended, and the window with it: after' 0 cat exits.txt
 begin works
 "$prof" window -o dies.raw --no-report "$pid" >dies.txt 2>&1 &
 asker=$!

@@ -22,11 +22,11 @@ typedef struct collective_file { size_t end; int64_t base_ns; } collective_file;
 
 /* ---- What a kernel tells ---- */
 
-/* The text in lower case, without `_`. */
+/* The text in lower case, without `_`, and `-`, which XLA writes for it. */
 static void plain_name(const char *text, size_t length, char *plain, size_t size) {
     size_t used = 0;
     for (size_t i = 0; i < length && used + 1 < size; i++)
-        if (text[i] != '_') plain[used++] = lower_case(text[i]);
+        if (text[i] != '_' && text[i] != '-') plain[used++] = lower_case(text[i]);
     plain[used] = '\0';
 }
 
@@ -49,7 +49,7 @@ static const char *name_of_kernel(trace_text kernel) {
     static const char *const words[][2] = {
         {"allreduce", "allreduce"}, {"reducescatter", "reducescatter"}, {"allgather", "allgather"},
         {"alltoall", "alltoall"}, {"sendrecv", "sendrecv"}, {"broadcast", "broadcast"},
-        {"crossdevicereduce", "allreduce"}, {"ncclkernelreduce", "reduce"},
+        {"collectivepermute", "permute"}, {"crossdevicereduce", "allreduce"}, {"ncclkernelreduce", "reduce"},
         {"nccldevkernelreduce", "reduce"}, {"hcomreduce", "reduce"}, {"hcomsend", "send"},
         {"hcomreceive", "recv"}
     };

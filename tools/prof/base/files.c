@@ -73,8 +73,14 @@ static bool open_folder(const char *path, DIR *list) {
     }
     closedir(list);
     qsort(opened.items + before, opened.count - before, sizeof *opened.items, by_number);
+    for (size_t i = before; i < opened.count; i++) {
+        if (!ends_with(opened.items[i], "/trace_view.json")) continue;
+        opened.items[before] = opened.items[i];          /* Ascend's: others lie beside it */
+        opened.count = before + 1;
+    }
     if (opened.count > before) return true;
-    return fail(path, "this folder has no file .json, .json.gz, .raw or .pftrace"), false;
+    return fail(path, "this folder has no file .json, .json.gz, .raw or .pftrace; name a folder "
+                "that has (of Ascend ASCEND_PROFILER_OUTPUT)"), false;
 }
 
 bool folders_open(char ***paths, int *count) {

@@ -57,6 +57,7 @@ static const char *metric_names[METRICS] = {
 typedef struct limit {
     metric metric;
     const char *name;            /* NULL: of all rows */
+    size_t line;                 /* of the gate's file */
     bool is_percent;             /* more than A has; else B itself: */
     double most;                 /* ns or a number */
 } limit;
@@ -507,7 +508,7 @@ static bool most_parse(limit *l, const char *text) {
 
 /* A line of the gate's file: METRIC LIMIT NAME. */
 static bool gate_line(diff_options *o, char *text, size_t number) {
-    limit l = {.metric = TOTAL};
+    limit l = {.metric = TOTAL, .line = number};
     char *name = text + strlen(text), *most = text + strcspn(text, " \t");
     while (name > text && strchr(" \t\r\n", name[-1])) *--name = '\0';
     size_t size = (size_t)(most - text);
@@ -564,8 +565,8 @@ static bool is_name(pairs *all, const char *name) {
 static bool names_known(pairs *all, const diff_options *o) {
     for (size_t i = 0; i < o->limit_count; i++)
         if (o->limits[i].name && !is_name(all, o->limits[i].name))
-            return fail(o->gate, "no row of any trace has the name '%s'", o->limits[i].name),
-                   false;
+            return fail(o->gate, "line %zu: no row of any trace has the name '%s'",
+                        o->limits[i].line, o->limits[i].name), false;
     return true;
 }
 

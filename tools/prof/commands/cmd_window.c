@@ -42,11 +42,15 @@ static bool record_window(asking *a, recording *r, double seconds, uint32_t step
     r->notes.folder = r->folder;
     a->notes = &r->notes;
     bool open = asking_begin(a, inside, steps);
+    double begin = seconds_now();
     if (open) asking_wait(a, seconds);
+    double lasted = seconds_now() - begin;
     bool ended = open && asking_over(a);
     asking_end(a);
     if (ended && record_find(a->notes, "start", 0, 0) && !record_find(a->notes, "over", 0, 0))
         warn(a->process, "it ended while the window was open");
+    else if (open && !steps && seconds < 1e6 && lasted < seconds && !interrupted())
+        warn(a->process, "it ended, and the window with it: after %.3g of %g s", lasted, seconds);
     return open;
 }
 

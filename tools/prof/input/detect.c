@@ -33,6 +33,8 @@ static const char tracy[] = "this is Tracy's: tracy-profiler shows it";
 static const char unreal[] = "this is a trace of Unreal Engine: Unreal Insights shows it";
 static const char zlib[] = "this is packed by zlib: pigz -dc FILE | prof COMMAND -";
 static const char html[] = "this is HTML, no trace (ui.perfetto.dev shows that of systrace)";
+static const char pickled[] = "this is a pickle of protocol 0 or 1: pickle.dump(snapshot, file, 4) "
+                              "makes one that prof reads";
 #define OTHER(magic, what) {magic, sizeof magic - 1, what}
 static const struct { const char *magic; size_t size; const char *what; } others[] = {
     OTHER("QDSTRM", nsight),
@@ -66,6 +68,7 @@ static const struct { const char *magic; size_t size; const char *what; } others
     OTHER("\x78\x01", zlib), OTHER("\x78\x9C", zlib), OTHER("\x78\xDA", zlib),
     OTHER("Device_id,OP Type,", "these are Ascend's sums: prof reads trace_view.json and "
           "kernel_details.csv, which lie beside it"),
+    OTHER("(dp", pickled), OTHER("}q", pickled),
     OTHER("TRACE:\n", "this is atrace's: ui.perfetto.dev shows it"),
     OTHER("\xFD" "7zXZ", "this is packed by xz: xz -dc FILE | prof COMMAND -"),
     OTHER("BZh", "this is packed by bzip2: bzip2 -dc FILE | prof COMMAND -"),

@@ -13,7 +13,7 @@
 /* What labels say of a process or a thread. They may stand anywhere in the file, in any order. */
 enum {
     IS_HOST = 1, IS_DEVICE = 2, IS_BEHIND = 4 /* all processes, where Kineto puts devices */,
-    IS_STREAM = 8, IS_OPS = 16 /* the row "XLA Ops" */, IS_NAMED = 32, REPEATS = 64 /* others */,
+    IS_STREAM = 8, IS_OPS = 16 /* a row "XLA Ops" */, IS_NAMED = 32, REPEATS = 64 /* others */,
     TELLS_WHO_RAN = 128, HAS_STREAMS = 256, HAS_OPS = 512,
     NUMBER_SHIFT = 10, MOST_DEVICES = 65535 /* the device's number + 1 is above the rest */
 };
@@ -90,7 +90,7 @@ static unsigned thread_bits(const char *text, int64_t tid) {
     if (begins_with(text, hosts)) bits |= IS_HOST;
     if (has_shape(text, streams, false)) bits |= IS_STREAM;
     if (is_device(text, false)) bits |= IS_DEVICE;
-    if (strcmp(text, "XLA Ops") == 0) bits |= IS_OPS;
+    if (strcmp(text, "XLA Ops") == 0 || strcmp(text, "Async XLA Ops") == 0) bits |= IS_OPS;
     if (is_one_of(text, repeats) || begins_with(text, parts)) bits |= REPEATS;
     trace_text plain = tasks_plain_name((trace_text){text, strlen(text)});
     if (tid == CPU_ROW && text_is(plain, "CPU")) bits |= TELLS_WHO_RAN;

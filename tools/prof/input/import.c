@@ -10,12 +10,7 @@
 
 /* ---- Rows of a table, by the names of its columns; what a version does not have is absent ---- */
 
-enum { MOST_COLUMNS = 24 };
-
-typedef struct rows {
-    sqlite3_stmt *statement;
-    int column[MOST_COLUMNS];   /* of each name, or -1 */
-} rows;
+typedef struct rows { sqlite3_stmt *statement; } rows;
 
 typedef struct span { const char *category, *name; int64_t pid, tid, start_ns, end_ns; } span;
 
@@ -60,24 +55,27 @@ static bool has_table(importer *m, const char *name) {
     return result == SQLITE_ROW;
 }
 
-/* names: MOST_COLUMNS at most, NULL at their end. false: there is no such table. */
+static bool has_column(importer *m, const char *table, const char *name) {
+    return sqlite3_table_column_metadata(m->db, "main", table, name, NULL, NULL, NULL, NULL,
+                                         NULL) == SQLITE_OK;
+}
+
+/* names end with NULL; what the table does not have is NULL. false: there is no such table. */
 static bool rows_open(importer *m, rows *r, const char *table, const char *order,
                       const char *const *names) {
-    char query[160];
+    char query[640];
+    size_t used = 0;
     if (m->to->failed || !has_table(m, table)) return false;
-    snprintf(query, sizeof query, "SELECT * FROM %s%s%s", table, order ? " ORDER BY " : "",
-             order ? order : "");
-    if (sqlite3_prepare_v2(m->db, query, -1, &r->statement, NULL) != SQLITE_OK)
-        return stop(m, table), false;
     for (int i = 0; names[i]; i++) {
-        r->column[i] = -1;
-        for (int c = 0; c < sqlite3_column_count(r->statement); c++) {
-            const char *name = sqlite3_column_name(r->statement, c);
-            if (!name) stop(m, table);   /* no memory */
-            else if (strcmp(name, names[i]) == 0) r->column[i] = c;
-        }
+        const char *quote = has_column(m, table, names[i]) ? "\"" : "";
+        used += (size_t)snprintf(query + used, sizeof query - used, "%s%s%s%s",
+                                 i ? ", " : "SELECT ", quote, *quote ? names[i] : "NULL", quote);
     }
-    return true;
+    snprintf(query + used, sizeof query - used, " FROM %s%s%s", table, order ? " ORDER BY " : "",
+             order ? order : "");
+    bool good = sqlite3_prepare_v2(m->db, query, -1, &r->statement, NULL) == SQLITE_OK;
+    if (!good) stop(m, table);
+    return good;
 }
 
 /* false at the end, when the rows are closed. */
@@ -90,12 +88,11 @@ static bool rows_next(importer *m, rows *r, const char *table) {
 }
 
 static bool has_value(const rows *r, int i) {
-    return r->column[i] >= 0 && sqlite3_column_type(r->statement, r->column[i]) != SQLITE_NULL;
+    return sqlite3_column_type(r->statement, i) != SQLITE_NULL;
 }
 
 static int64_t number(const rows *r, int i, int64_t otherwise) {
-    if (r->column[i] < 0) return otherwise;
-    int64_t found = sqlite3_column_int64(r->statement, r->column[i]);
+    int64_t found = sqlite3_column_int64(r->statement, i);
     return found || has_value(r, i) ? found : otherwise;         /* none is 0, too */
 }
 
@@ -103,7 +100,7 @@ static int64_t number(const rows *r, int i, int64_t otherwise) {
 static const char *text_at(importer *m, const rows *r, int i) {
     const unsigned char *found = NULL;
     if (!has_value(r, i)) return NULL;
-    found = sqlite3_column_text(r->statement, r->column[i]);
+    found = sqlite3_column_text(r->statement, i);
     if (!found) stop(m, "a text");
     return (const char *)found;
 }
@@ -240,8 +237,8 @@ static void take_marker(importer *m, const rows *r) {
     int64_t name = number(r, 3, 0), at_ns = number(r, 2, 0);
     uint32_t ids[2] = {0, 0};
     if (number(r, 4, 0) == THREAD && has_value(r, 5) &&
-        sqlite3_column_bytes(r->statement, r->column[5]) >= (int)sizeof ids)
-        memcpy(ids, sqlite3_column_blob(r->statement, r->column[5]), sizeof ids);
+        sqlite3_column_bytes(r->statement, 5) >= (int)sizeof ids)
+        memcpy(ids, sqlite3_column_blob(r->statement, 5), sizeof ids);
     span s = {"user_annotation", NULL, ids[0], ids[1], at_ns, at_ns};
     uint64_t *start = map_put(&m->open, (uint64_t)number(r, 0, 0), NULL);
     if (number(r, 1, 0) & INSTANT) {
@@ -262,9 +259,15 @@ static void take_marker(importer *m, const rows *r) {
     }
 }
 
-/* Is there a begin, and no end before it? */
+/* A text is none. */
+static bool has_number(const rows *r, int i) {
+    int type = sqlite3_column_type(r->statement, i);
+    return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+}
+
+/* Is there a begin, and behind it, in the next column, no end before it? */
 static bool lasts(importer *m, const rows *r, int start, const span *s) {
-    bool good = has_value(r, start) && s->end_ns >= s->start_ns;
+    bool good = has_number(r, start) && has_number(r, start + 1) && s->end_ns >= s->start_ns;
     m->unfinished += !good;
     return good;
 }
@@ -424,7 +427,8 @@ static void take_api(importer *m, const rows *r) {
     if (strcmp(s.name, "UserMarker") == 0 && args && *args) {
         s.category = "user_annotation";
         s.name = args;
-        if (s.end_ns <= s.start_ns) put_mark(m, &s);
+        if (!has_number(r, 3)) m->unfinished++;
+        else if (s.end_ns <= s.start_ns) put_mark(m, &s);
         else put_range(m, &s);
         return;
     }

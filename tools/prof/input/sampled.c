@@ -9,6 +9,7 @@
 #include "input/json_walk.h"
 
 enum { DEEPEST = 1 << 12, NO_COLUMN = -1 };
+#define NO_TIME INT64_MIN                        /* of a sample: it comes first, and is lost */
 
 /* Of a thread, or of all together. NODE_NAME: of V8's tree, where they are told at once. */
 enum { PREFIX, FRAME, FUNC, LOCATION, NAME, STACK, TIME, DELTA, TEXTS, NODE_NAME, COLUMNS };
@@ -88,10 +89,10 @@ static int64_t number_of(trace_text value) {
 }
 
 /* Of milliseconds. */
-static int64_t ns_of(trace_text value) {
+static int64_t ns_of(trace_text value, int64_t otherwise) {
     int64_t ns;
-    return json_ns_of_ms(value, &ns) && ns > -4000000000000000000 && ns < 4000000000000000000 ? ns
-                                                                                             : -1;
+    bool good = json_ns_of_ms(value, &ns) && ns > -4000000000000000000 && ns < 4000000000000000000;
+    return good ? ns : otherwise;
 }
 
 /* Of microseconds. */
@@ -121,8 +122,8 @@ static void put_delta(thread *t, int64_t ns) {
 }
 
 static void put_value(thread *t, int which, trace_text value) {
-    if (which == DELTA) put_delta(t, ns_of(value));
-    else if (which == TIME) put_time(&t->times, ns_of(value));
+    if (which == DELTA) put_delta(t, ns_of(value, 0));
+    else if (which == TIME) put_time(&t->times, ns_of(value, NO_TIME));
     else put(&t->columns[which], number_of(value));
 }
 
@@ -199,10 +200,10 @@ static void take_member(sampled *s, trace_text value) {
         if (is(key, columns[i].column) && is(walk_key(w, 2), columns[i].table))
             s->schema[i] = number_of(value);
     if (is(around, "meta") && is(key, "startTime")) {
-        s->start_ns = ns_of(value);
+        s->start_ns = ns_of(value, 0);
         if (!s->base_ns) s->base_ns = s->start_ns;
     }
-    if (is(around, "meta") && is(key, "interval")) s->interval_ns = ns_of(value);
+    if (is(around, "meta") && is(key, "interval")) s->interval_ns = ns_of(value, 0);
     if (!is(walk_key(w, 2), "threads") || *around || s->count == 1) return;
     thread *t = thread_now(s);
     if (is(key, "name")) t->name = text_number(s, value) + 1;
@@ -422,7 +423,7 @@ static void begin_thread(sampled *s, const thread *t) {
 
 /* The last sample of a thread lasts as long as they are apart, or to the end. */
 static void end_thread(sampled *s, const thread *t) {
-    if (t->times.count) {
+    if (t->times.count && t->times.ns[sample_at(s, t->times.count - 1)] != NO_TIME) {
         int64_t last = sample_ns(s, t, t->times.ns[sample_at(s, t->times.count - 1)]);
         int64_t end = last + (s->interval_ns > 0 && s->interval_ns < 1000000000 ? s->interval_ns
                                                                                  : 1000000);
@@ -454,6 +455,10 @@ static bool end_samples(void *source) {
     }
     for (int i = 0; i < SOME && s->next_sample < t->times.count; i++) {
         uint32_t number = sample_at(s, s->next_sample++);
+        if (t->times.ns[number] == NO_TIME) {
+            s->lost++;
+            continue;
+        }
         take_sample(s, at(&t->columns[STACK], (int32_t)number),
                     sample_ns(s, t, t->times.ns[number]));
     }

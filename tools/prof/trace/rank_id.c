@@ -37,8 +37,8 @@ static bool tell_why_not(rank_id *const *ids, size_t count, bool always) {
                 same = ids[i]->path, as = ids[k]->path;
     }
     if (untold > 1 && (always || untold < count))
-        warn(ids[first]->path, "it does not say its rank (distributedInfo), nor do %zu more: "
-             "ranks are the files in their order", untold - 1);
+        warn(ids[first]->path, "it does not say its rank (distributedInfo), nor %s %zu more: "
+             "ranks are the files in their order", untold == 2 ? "does" : "do", untold - 1);
     else if (untold && (always || untold < count))
         warn(ids[first]->path, "it does not say its rank (distributedInfo): ranks are the files "
              "in their order");
@@ -94,7 +94,7 @@ const char *align_zone(const align_options *o) {
 static bool is_offset_of(const char *offset, const char *path, int64_t *ns) {
     const char *time = strrchr(offset, '='), *name = strrchr(path, '/');
     size_t size = time ? (size_t)(time - offset) : 0;
-    if (!time || !time_parse(time + 1, ns)) return false;
+    if (!time || !ends_with(time, "s") || !time_parse(time + 1, ns)) return false;
     return (strlen(path) == size && memcmp(path, offset, size) == 0) ||
            (name && strlen(name + 1) == size && memcmp(name + 1, offset, size) == 0);
 }
