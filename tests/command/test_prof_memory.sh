@@ -147,7 +147,13 @@ for protocol in 2, 4:
         pickle.dump({"segments": [Code()]}, file, protocol)
 with open(f"{sys.argv[1]}/other.pickle", "wb") as file:
     pickle.dump([1, {"a": 2}], file, 4)
+for protocol in 0, 1:
+    with open(f"{sys.argv[1]}/old{protocol}.pickle", "wb") as file:
+        pickle.dump({"segments": []}, file, protocol)
 PYTHON
+for protocol in 0 1; do
+    says memory_old_pickle$protocol 'this is a pickle of protocol 0 or 1' 2 "$prof" memory "$out/old$protocol.pickle"
+done
 rm -f "$out/was_run"
 says memory_code 'opcode GLOBAL (0x63) is refused' 2 "$prof" memory "$out/code2.pickle"
 says memory_code_4 'opcode STACK_GLOBAL (0x93) is refused' 2 "$prof" memory "$out/code4.pickle"

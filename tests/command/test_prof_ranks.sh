@@ -292,6 +292,9 @@ told ranks_two_of_one "twin_again.json: it is of the same rank as $o/twin.json: 
     "$o/first.json" "$o/twin.json" "$o/twin_again.json"
 told ranks_untold 'untold.json: it does not say its rank (distributedInfo): ranks are' 0 2 \
     "$o/first.json" "$o/untold.json"
+cp "$o/untold.json" "$o/untold_too.json"
+told ranks_untold_two 'does not say its rank (distributedInfo), nor does 1 more: ranks are' 0 3 \
+    "$o/first.json" "$o/untold.json" "$o/untold_too.json"
 told ranks_other_group 'group.json: it has no collective in common with another' 0 2 "$o/first.json" \
     "$o/group.json"
 told ranks_other_day 'other_day.json: its work lies at other times than that of' 0 2 \
