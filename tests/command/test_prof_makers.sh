@@ -53,6 +53,11 @@ ends_early cpuprofile_cut v8.cpuprofile
 # Some of V8's times between samples are negative (speedscope's issue 70): samples come by their times.
 sed 's/2000, 3000, 2000, 500, 500, 1000/3000, -1000, 3000, 2000, 1000, 1000/' "$out/makers/v8.cpuprofile" >"$out/negative.cpuprofile"
 says cpuprofile_negative 'main_(a.js:1);parse_(b.js:7) 2000' 0 "$prof" stacks "$out/negative.cpuprofile"
+# The last sample lasts to the end that the file tells, not longer (vscode-js-debug's issue 1272).
+sed 's/"endTime": 1012000/"endTime": 1009000/' "$out/makers/v8.cpuprofile" >"$out/ends.cpuprofile"
+stacks cpuprofile_end ../ends.cpuprofile 'main_(a.js:1) 3000
+main_(a.js:1);parse_(b.js:7) 3000
+main_(a.js:1);parse_(b.js:7);(garbage_collector) 1000'
 # What is of no use is told, not lost: one sample is of a node that is not there, another has no time.
 sed 's/"samples": \[2, 3,/"samples": [99, 3,/; s/, 500, 1000\]/, 500]/' "$out/makers/v8.cpuprofile" >"$out/lost.cpuprofile"
 says cpuprofile_lost '2 samples have no time, or no stack that the file has: left out' 0 "$prof" report "$out/lost.cpuprofile"

@@ -427,7 +427,7 @@ static void end_thread(sampled *s, const thread *t) {
         int64_t last = sample_ns(s, t, t->times.ns[sample_at(s, t->times.count - 1)]);
         int64_t end = last + (s->interval_ns > 0 && s->interval_ns < 1000000000 ? s->interval_ns
                                                                                  : 1000000);
-        if (s->v8 && s->end_ns - s->base_ns > last) end = s->end_ns - s->base_ns;
+        if (s->v8 && s->end_ns - s->base_ns >= last) end = s->end_ns - s->base_ns;
         frames_are(&s->stack, s->to, &s->texts, 0, NULL, 0, end);
     }
     free(s->order);
