@@ -49,7 +49,8 @@ static const char *name_of_kernel(trace_text kernel) {
     static const char *const words[][2] = {
         {"allreduce", "allreduce"}, {"reducescatter", "reducescatter"}, {"allgather", "allgather"},
         {"alltoall", "alltoall"}, {"sendrecv", "sendrecv"}, {"broadcast", "broadcast"},
-        {"collectivepermute", "permute"}, {"crossdevicereduce", "allreduce"}, {"ncclkernelreduce", "reduce"},
+        {"collectivepermute", "permute"},
+        {"crossdevicereduce", "allreduce"}, {"ncclkernelreduce", "reduce"},
         {"nccldevkernelreduce", "reduce"}, {"hcomreduce", "reduce"}, {"hcomsend", "send"},
         {"hcomreceive", "recv"}
     };

@@ -14,8 +14,11 @@ bool bytes_open(bytes *b, const char *path, json_scan *text) {
     int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY);
     struct stat status;
     if (fd < 0 || fstat(fd, &status) != 0) return fail(path, "%s", strerror(errno)), false;
-    if (S_ISDIR(status.st_mode)) return close(fd), fail(path, "is a directory: name a trace in it (prof export, merge "
-                                               "and ranks take one)"), false;
+    if (S_ISDIR(status.st_mode)) {
+        close(fd);
+        return fail(path, "is a directory: name a trace in it (export, merge, ranks take one)"),
+               false;
+    }
     input_note(&status);
     b->file = unpack_open(fd);
     b->file_size = S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
