@@ -4889,7 +4889,6 @@ struct prof_trace {
     char *limit;                         /* NULL: the arena's high */
     bool laid, began;                    /* the arena is laid out; its first window has started */
     uint32_t generation, first_generation;   /* first: of those whose records are in the arena */
-    uint32_t windows_before;             /* their last generation; 0: none */
     uint32_t counters;                   /* how many of desc.hw_counters */
     uint64_t stop_tick;
     prof__knots knots;
@@ -5386,27 +5385,31 @@ PROF__FN void prof__segment_give(prof__segment *g) {
     prof__trace.pool.free = g;
 }
 
-/* The row of a thread that has left without records goes to the next thread. So does its index,
+PROF__FN bool prof__row_empty(const prof__row *row) { return !row->first && !row->open_count; }
+
+PROF__FN void prof__row_unlist(prof__row *row) {
+    struct prof_trace *s = &prof__trace;
+    prof__row *before = row == s->rows ? NULL : s->rows;
+    while (before && before->next != row) before = before->next;
+    if (before) PROF__STORE(before->next, row->next);
+    else PROF__STORE(s->rows, row->next);
+    if (s->pool.last_row == row) s->pool.last_row = before;
+    s->row_count--;
+    row->listed = false;
+}
+
+/* The row of a thread that is over, without records, goes to the next thread. So does its index,
    unless the thread has another row, which keeps it: each index has a row, and no two threads have
    one index. In PROF_MODE_TRACE the row stays in the list, where prof_dump may be reading it. */
 PROF__FN void prof__row_free(prof__row *row) {
     struct prof_trace *s = &prof__trace;
     bool stays = s->mode == PROF_MODE_TRACE, shared = false;
-    prof__row *before = NULL;
     if (row->kept) return;
-    for (prof__row *r = s->rows; r; r = r->next) {
+    for (const prof__row *r = s->rows; r; r = r->next)
         shared |= r != row && r->thread == row->thread;
-        if (r->next == row) before = r;
-    }
     if (shared && stays) return;
     if (shared) row->thread = PROF_NONE;
-    if (!stays) {
-        if (before) PROF__STORE(before->next, row->next);
-        else PROF__STORE(s->rows, row->next);
-        if (s->pool.last_row == row) s->pool.last_row = before;
-        s->row_count--;
-        row->listed = false;
-    }
+    if (!stays) prof__row_unlist(row);
     row->again = s->pool.free_rows;
     s->pool.free_rows = row;
 }
@@ -5429,7 +5432,7 @@ PROF__FN void prof__segment_free(prof__segment *g) {
         prof__arena.promised -= row->open_count * prof__slot_share();
         row->open_count = 0;
     }
-    if (!row->open_count) prof__row_free(row);
+    if (row->over && !row->open_count) prof__row_free(row);
 }
 
 /* Has a thread a free segment still? It may be writing there after the end of its window. */
@@ -6362,34 +6365,26 @@ PROF__FN uint64_t prof__row_told(const prof__row *r) {
     return prof__trace.platform.thread_id ? r->info.id : r->os_id;
 }
 
-/* A free row, with or without an index of prof_threads(); id: the one that the thread with this id
-   had; NULL: one that no thread of this window comes back to. NULL: there is none. */
-PROF__FN prof__row *prof__row_again(struct prof_trace *s, bool indexed, const uint64_t *id) {
+/* A free row, with or without an index of prof_threads(). NULL: there is none. */
+PROF__FN prof__row *prof__row_again(struct prof_trace *s, bool indexed) {
     prof__row **from = &s->pool.free_rows, *row;
-    for (; (row = *from) != NULL; from = &row->again) {
-        bool awaits = !row->over && row->generation > s->windows_before;
-        if ((row->thread != PROF_NONE) != indexed) continue;
-        if (id ? row->over || prof__row_told(row) != *id : indexed && awaits) continue;
-        *from = row->again;
-        break;
-    }
+    while ((row = *from) != NULL && (row->thread != PROF_NONE) != indexed) from = &row->again;
+    if (row) *from = row->again;
     return row;
 }
 
 /* A row for the thread, with the index and the name of old or a new one. Where only free rows with
    another index are left, a thread that has one already continues under a new index. */
-PROF__FN prof__row *prof__row_take(struct prof_trace *s, const prof__row *old, uint64_t id) {
+PROF__FN prof__row *prof__row_take(struct prof_trace *s, const prof__row *old) {
     static const char none[sizeof old->name] = "";
-    prof__row *row = old ? NULL : prof__row_again(s, true, &id);
-    if (row) return row;
-    row = prof__row_again(s, !old, NULL);
+    prof__row *row = prof__row_again(s, !old);
     if (!row) {
         row = (prof__row *)prof__take_kept(sizeof *row, sizeof row->info + PROF__LANE_SHARE);
         if (row) memset(row, 0, sizeof *row);
         if (row) row->thread = PROF_NONE;
     }
     if (!row) {
-        row = prof__row_again(s, old != NULL, NULL);
+        row = prof__row_again(s, old != NULL);
         old = NULL;
     }
     if (!row) return NULL;
@@ -6410,13 +6405,13 @@ PROF__FN prof__row *prof__row_add(uint64_t id) {
     bool fresh = !s->platform.thread_id && !(*ids & bit);   /* no row has it */
     *ids |= bit;
     row = fresh || s->generation == s->first_generation ? NULL : s->rows;
-    for (; row; row = row->next) {
-        if (prof__row_told(row) != id) continue;
-        if (row->generation != s->generation) old = row->over ? NULL : row;
-        else if (old && old->thread == row->thread) old = NULL;
-    }
-    row = prof__row_take(s, old, id);
+    for (; row; row = row->next)
+        if (!row->over && row->generation != s->generation && prof__row_told(row) == id) old = row;
+    if (old && s->mode != PROF_MODE_TRACE && prof__row_empty(old) && !old->kept)
+        prof__row_unlist(row = old);     /* the newest is the last */
+    else row = prof__row_take(s, old);
     if (!row) return NULL;
+    if (old) old->over = true;
     thread = row->thread;
     prof__copy_words(row, &empty, offsetof(prof__row, open));   /* prof_dump may read it */
     PROF__STORE(row->announced, 0u);
@@ -6605,6 +6600,7 @@ PROF__CALL void prof_thread_end(void) {
     prof__slot *slot = prof__slot_get();
     void (*leaves)(void);
     prof__state *t;
+    bool ends;
     if (!prof__enter(slot)) return;
     leaves = PROF__LOAD(prof__recorder.thread_leaves);
     if (leaves) leaves();
@@ -6620,8 +6616,9 @@ PROF__CALL void prof_thread_end(void) {
         while (t->hot.top > t->hot.bottom && prof__end_zone(t, now, true)) {}
     }
     prof__lock_to_leave(t);
-    if (s->open && t->generation >= s->first_generation && prof__in_grid(t) &&
-        t->row->number == t->number) t->row->over = true;   /* else it is another thread's row */
+    ends = prof__session.open && t->generation >= s->first_generation && prof__in_grid(t) &&
+           t->row->number == t->number &&         /* else it is another thread's row, */
+           !(t->row->over && t->row->left);       /* or a context's, over since its window closed */
     if (s->open && t->generation == s->generation && !t->closed) {
         if (t->sums.on) {
             t->sums.held = true;
@@ -6635,8 +6632,9 @@ PROF__CALL void prof_thread_end(void) {
         prof__counts_add(&s->counts, &t->counts);
         PROF__STORE(t->row->left, true);
         PROF__STORE(t->recording, 0u);
-        if (!t->row->first) prof__row_free(t->row);
     }
+    if (ends) t->row->over = true;
+    if (ends && s->open && prof__row_empty(t->row)) prof__row_free(t->row);
     prof__state_give(slot, t);
     prof__unlock();
     prof__leave(slot);
@@ -20380,15 +20378,15 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
 }
 
 /* Threads record from now on; again: they have recorded in this arena before. Then rows of a
-   stream's and of sums' windows have no records any more, and are for threads that come. Under the
-   lock. */
+   stream's and of sums' windows have no records any more: those of threads that are over are for
+   threads that come. Under the lock. */
 PROF__FN void prof__recording_open(struct prof_trace *s, bool again) {
     if (again) {
         prof__generation_next(s);
         prof__states_free(s);
         for (prof__row *row = s->mode == PROF_MODE_TRACE ? NULL : s->rows, *next; row; row = next) {
             next = row->next;
-            if (!row->first && !row->open_count) prof__row_free(row);
+            if (row->over && prof__row_empty(row)) prof__row_free(row);
         }
     }
     PROF__RELEASE(prof__on, s->generation);
@@ -20524,7 +20522,6 @@ PROF__FN void prof__recording_close(struct prof_trace *s) {
     for (prof__state *t = prof__recorder.owned; t; t = t->next)
         if (t->generation == s->generation) prof__state_close(s, t, own);
     prof__states_unlock(own);
-    if (own) prof__state_give(slot, own);   /* a program with one thread may free the arena */
     for (prof__state *t = prof__recorder.owned, *next; t; t = next) {
         prof__slot nobody;               /* no thread is in a parked state */
         next = t->next;
@@ -20633,7 +20630,6 @@ PROF__FN void prof__window_start(struct prof_trace *s) {
     if (s->laid) {
         if (!s->began) prof__clock_start(s);
         else if (s->clock == PROF_CLOCK_CPU) prof__knot_add(prof__knot_now());
-        if (s->began) s->windows_before = s->generation;
         if (!s->began && s->mode == PROF_MODE_STREAM) prof__stream_open(s, &prof__session.desc);
         prof__arena.closed = false;
         prof__arena.kept = s->sums.kept;
@@ -20650,6 +20646,7 @@ PROF__FN void prof__window_start(struct prof_trace *s) {
 }
 
 PROF__FN void prof__window_close(struct prof_trace *s) {
+    prof__slot *slot = prof__slot_get();
     bool stream;
     (void)prof__stream_lock();
     prof__windows_unsettle();
@@ -20657,6 +20654,8 @@ PROF__FN void prof__window_close(struct prof_trace *s) {
     stream = s->open && s->mode == PROF_MODE_STREAM;
     if (s->open) {
         prof__recording_close(s);
+        if (slot->hot != &prof__nowhere) /* a program with one thread may free the arena */
+            prof__state_give(slot, prof__slot_state(slot));
         prof__clock_stop(s);
         prof__functions_name();
         prof__arena.kept = 0;

@@ -454,6 +454,30 @@ static void test_rows_after_a_toggle(void) {
     free(desc.memory);
 }
 
+static void *toggle_and_end(void *zones) {
+    test_zones(*(const unsigned *)zones);
+    toggle_off_and_on();
+    return NULL;
+}
+
+/* A thread that toggles, and ends without a zone since, leaves its row to others. */
+static void test_rows_of_threads_that_toggle(void) {
+    prof_desc desc = ring_desc(256 << 10);
+    unsigned zones = 200;
+    size_t rows;
+    desc.max_threads = 2;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 400; i++) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, toggle_and_end, &zones);
+        pthread_join(thread, NULL);
+    }
+    prof_threads(prof_stop(), &rows);
+    CHECK(rows < 100, "%u rows", (unsigned)rows);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
+    free(desc.memory);
+}
+
 static uint32_t same_id(void *user) {
     (void)user;
     return 4711;
@@ -793,6 +817,7 @@ int main(void) {
     RUN(test_dump_after_a_toggle);
     RUN(test_short_threads);
     RUN(test_rows_after_a_toggle);
+    RUN(test_rows_of_threads_that_toggle);
     RUN(test_rows_of_one_id);
     RUN(test_range_of_a_forgotten_thread);
     RUN(test_raw_rows);
