@@ -4873,7 +4873,6 @@ struct prof_trace {
     prof__plan plan;
     uint32_t rate;                       /* of the clock; 0: ns */
     prof__segment *free_pages;
-    prof__row *tasks;                    /* that live: see prof__live */
     prof__row *cpu, *running;            /* "CPU"; the task's that runs, while its context is 0 */
     int64_t (*on_cpu)(uint32_t thread, const int64_t *times);   /* NULL: nobody told of tasks */
     const char *refused;                 /* what prof_start could not take last; or NULL */
@@ -8102,42 +8101,14 @@ static int64_t prof__on_cpu(uint32_t thread, const int64_t *times) PROF__QUIET;
 
 enum { PROF__CPU_ID = 999, PROF__TASK_IDS };
 
-/* The row "CPU" and those of live tasks are in a list of their own, so that a switch takes no
-   longer where many have ended. The links are in row->info.name, which is of no other use here. */
-PROF__FN prof__row *prof__live(const prof__row *row) {
-    return (prof__row *)(uintptr_t)row->info.name;
-}
-
-PROF__FN void prof__live_add(prof__row *row) {
-    row->info.name = (const char *)prof__trace.tasks;
-    prof__trace.tasks = row;
-}
-
-/* Removes a row from that list, if it is there. A switch may come meanwhile: it adds a row in
-   front, or removes one. */
-PROF__FN void prof__live_remove(prof__row *row) {
-    for (bool done = false; !done;) {
-        prof__row *before = prof__trace.tasks;
-        uintptr_t lock;
-        while (before && before != row && prof__live(before) != row) before = prof__live(before);
-        if (!before) return;
-        lock = prof__lock();
-        done = (before == row ? prof__trace.tasks : prof__live(before)) == row;
-        if (done && before == row) prof__trace.tasks = prof__live(row);
-        else if (done) before->info.name = row->info.name;
-        prof__unlock(lock);
-    }
-    row->info.name = NULL;
-}
-
 PROF__FN bool prof__row_is_task(const prof__row *row, uint32_t number) {
     if (!row->context) return prof__task.name && prof__task.number == number;
     return row->context == PROF__AWAY && (uint32_t)row->info.id == PROF__TASK_IDS + number;
 }
 
 PROF__FN prof__row *prof__task_found(uint32_t number) {
-    prof__row *row = prof__trace.tasks;
-    while (row && !prof__row_is_task(row, number)) row = prof__live(row);
+    prof__row *row = prof__trace.rows;
+    while (row && !prof__row_is_task(row, number)) row = row->next;
     return row;
 }
 
@@ -8169,14 +8140,15 @@ PROF__FN prof__row *prof__row_gone(void) {
     return over;
 }
 
-/* Has another live task this name? */
-PROF__FN bool prof__name_taken(const char *name) {
-    const prof__row *row = prof__trace.tasks;
-    while (row && strcmp(row->name, name) != 0) row = prof__live(row);
+/* Has another row this name, whose task is not over? */
+PROF__FN bool prof__name_taken(const prof__row *own) {
+    const prof__row *row = prof__trace.rows;
+    while (row && (row == own || row->context == PROF__OVER || strcmp(row->name, own->name) != 0))
+        row = row->next;
     return row != NULL;
 }
 
-/* Makes a row a task's, with a name that no other live task has. */
+/* Makes a row a task's, with a name that no other live one has. */
 PROF__FN void prof__row_name_task(prof__row *row, uint32_t number, const char *name) {
     char text[20], *end = prof__text_u64(text, number);
     size_t length;
@@ -8185,11 +8157,10 @@ PROF__FN void prof__row_name_task(prof__row *row, uint32_t number, const char *n
     if (!row->name[0]) prof__row_call(row, name);
     *end++ = 0;
     length = PROF__MIN(strlen(row->name), sizeof row->name - 1 - (size_t)(end - text));
-    if (!row->name[0] || prof__name_taken(row->name)) {
+    if (!row->name[0] || prof__name_taken(row)) {
         row->name[length] = '#';
         memcpy(row->name + length + 1, text, (size_t)(end - text));
     }
-    prof__live_add(row);
     if (!prof__sums_alone(&prof__trace))
         prof__row_state(row)->none.site_depth = prof__name_add(row->name);
 }
@@ -8202,7 +8173,6 @@ PROF__FN prof__state *prof__state_again(prof__row *row) {
             prof__ring_lost(g, g->end);
         row->number += 0x10000;          /* to who reads a dump it is another row */
     }
-    prof__live_remove(row);              /* prof_thread_end leaves it there */
     t->skipped = 0;
     t->written = 0;
     row->name[0] = 0;
@@ -8241,7 +8211,6 @@ PROF__FN prof__row *prof__cpu_row(void) {
     if (!t) return NULL;
     t->row.info.id = PROF__CPU_ID;
     prof__row_call(&t->row, "CPU");
-    prof__live_add(&t->row);
     prof__trace.on_cpu = prof__on_cpu;
     return &t->row;
 }
@@ -8329,7 +8298,6 @@ PROF__FN void prof__row_over(prof__state *t) {
     for (; prof__open_zones(t); prof__count(PROF__COUNTED(unfinished))) prof__end_zone(t);
     if (t->page && !prof__sums_alone(&prof__trace)) t->page->end = t->hot.cursor;
     t->known = t->hot.cursor;
-    prof__live_remove(&t->row);
     t->row.context = PROF__OVER;
     t->busy = false;
 }
