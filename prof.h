@@ -4406,8 +4406,6 @@ typedef struct prof__tally_index {
 typedef struct prof__tallies {
     prof__tally_index *index;
     prof__tally *others, *last;          /* others: the first row, of all sites that have none */
-    prof__tally *spare;                  /* memory for rows, so many: */
-    uint32_t spares;
     bool full;                           /* no row could be made any more */
     char *low, *high;                    /* all this memory lies between; others' may, too */
 } prof__tallies;
@@ -5843,19 +5841,14 @@ PROF__FN bool prof__tallies_index(prof__tallies *y, uint32_t slots) {
     return true;
 }
 
-/* A new row, at the end of the list of all; NULL: no room. Under the lock. */
+/* A new row, at the end of the list of all; NULL: no room. Only a thread's first four rows may use
+   the seats of threads to come. Under the lock. */
 PROF__FN prof__tally *prof__tallies_row(prof__tallies *y, uint32_t site) {
-    size_t room = y->last ? prof__arena_spare() : prof__arena_room();
-    prof__tally *r;
-    /* Only a thread's first rows may use the seats of threads to come. */
-    for (uint32_t n = y->last ? 16 : 4; n && !y->spares; n /= 4) {
-        if (room < prof__align(n * sizeof *r)) continue;
-        y->spare = (prof__tally *)prof__tallies_take(y, n * sizeof *r);
-        if (y->spare) y->spares = n;
-    }
-    if (!y->spares) return NULL;
-    r = y->spare++;
-    y->spares--;
+    bool first = !y->last || y->last->number < 3;
+    size_t room = first ? prof__arena_room() : prof__arena_spare();
+    prof__tally *r = NULL;
+    if (room >= prof__align(sizeof *r)) r = (prof__tally *)prof__tallies_take(y, sizeof *r);
+    if (!r) return NULL;
     r->site = site;
     r->least = UINT64_MAX;
     if (y->last) r->number = y->last->number + 1;
