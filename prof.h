@@ -4333,8 +4333,7 @@ typedef struct prof__plan { size_t state, page; } prof__plan;   /* bytes */
     size_t number;                       /* in the order in which they were begun, from 1; 0: it \
                                             is free. Another one says that it was used again */ \
     prof__segment *made, *queued;        /* next of all; of those that may be taken */ \
-    uint32_t epoch;                      /* the clock's upper half at flushed */ \
-    uint32_t steps;                      /* in it, whose events have room promised */
+    uint32_t epoch;                      /* the clock's upper half at flushed */
 #define PROF__TALLY_PORT \
     uint32_t number;                     /* in the order in which its thread's rows were made */ \
     uint64_t count; \
@@ -5417,8 +5416,6 @@ PROF__FN void prof__segment_free(prof__segment *g) {
     PROF__ASSERT(row->first == g && g->begin <= g->end && g->end <= g->limit);   /* the oldest */
     PROF__RELEASE(g->number, (size_t)0); /* prof_dump sees that it may have read both old and new */
     PROF__FENCE();
-    prof__arena.promised -= g->steps * PROF__STEP_SHARE;
-    g->steps = 0;
     row->overwritten += (size_t)(g->end - g->begin);
     if (prof__trace.mode == PROF_MODE_RING) prof__trace.overwritten += (size_t)(g->end - g->begin);
     PROF__RELEASE(row->first, g->next);
@@ -7284,41 +7281,6 @@ PROF__CALL void prof_counter_f(const char *name, double value) {
     prof__put_moment(PROF__REAL, NULL, name, bits);
 }
 
-/* Promises room for the event that a step becomes, until a ring overwrites it. */
-PROF__FN bool prof__step_promise(prof__state *t) {
-    bool fits;
-    if (prof__trace.records_only) return true;
-    if (!prof__lock_briefly()) return false;
-    fits = prof__is_open(t) && prof__arena_fits(PROF__STEP_SHARE);
-    if (fits) {
-        prof__arena.promised += PROF__STEP_SHARE;
-        t->segment->steps++;
-    }
-    prof__unlock();
-    return fits;
-}
-
-/* Three slots for a step that ends now: {start}{end}{number}. */
-PROF__FN void prof__put_step(uint64_t start, uint64_t number) {
-    prof__slot *slot = prof__slot_get();
-    prof__state *t = prof__state_here(slot);
-    prof__record *c;
-    if (!t || !prof__enter(slot)) return;
-    if (t->sums.on || !prof__room(t, 4) || t->sums.on || !prof__step_promise(t)) {
-        if (t->sums.on) prof__count_not_kept(t);
-        else PROF__BUMP(t->counts.full, 1);
-        prof__leave(slot);
-        return;
-    }
-    c = t->hot.cursor;
-    prof__record_set(c, start, (uint32_t)PROF__STEP << 8 | 2);
-    prof__record_set(c + 1, prof__state_now(t), 255);
-    prof__record_set(c + 2, number, 255);
-    PROF__BUMP(t->counts.extra, 3);
-    prof__publish(t, c + 3);
-    prof__leave(slot);
-}
-
 PROF__CALL void prof_set_thread_name(const char *name) {
     prof__state *t = prof__state_here(prof__slot_get());
     if (!t || !prof__lock_briefly()) return;
@@ -8848,6 +8810,22 @@ PROF__RARE bool prof__widen_now(prof__state *t) {
     }
     if (!t->details.wide) PROF__COUNT(prof__loose.details_cut);
     return t->details.wide;
+}
+
+/* Records a step that ends now: {start}{end}{number}. Where events are made of it empty slots come
+   before: with them, and two of its own, comes the room for what a step takes beside an event. */
+PROF__FN void prof__put_step(uint64_t start, uint64_t number) {
+    uint32_t more = PROF__STEP_SHARE / (PROF__SLOT_SHARE + PROF__FORK_SHARE) - 1;
+    prof__long l;
+    if (prof__trace.records_only) more = 0;
+    if (!prof__long_open(&l, more + 3, 0)) return;
+    if (l.t->sums.on) more = 0;
+    PROF__BUMP(l.t->counts.extra, more);
+    while (more--) prof__long_put(&l, 0);
+    l.begin = l.at++;
+    prof__record_set(l.at++, prof__state_now(l.t), 255);
+    prof__record_set(l.at++, number, 255);
+    prof__long_close(&l, PROF__STEP, start);
 }
 
 /* Does the session want such attributes? Whether the thread records in it is checked later. */
