@@ -6,6 +6,7 @@
 #include "../../examples/device/npu.h"
 #include "../../tools/prof/raw_read.h"
 #include "fake_cupti.h"
+#include "fake_records.h"
 
 #include <pthread.h>
 #include <sys/wait.h>
@@ -239,6 +240,78 @@ static void test_as_kineto(void) {
     if (file) said[fread(said, 1, sizeof said - 1, file)] = 0;
     if (file) fclose(file);
     CHECK(status == 0, "%s", said);
+}
+
+/* What CUPTI 13.0 wrote on an H100: two sessions of launches on five streams, copies, waits, graphs.
+   Each buffer of h100.bin is its bytes' count, when it began, and these; where a kernel's name stood
+   is its number. */
+int cuptiActivityGetNextRecord(uint8_t *bytes, size_t valid, uint8_t **record);
+static void test_real_buffers(void) {
+    static const char *const names[] = { "_Z17once_empty_kernelv", "_Z9once_spinx",
+                                         "_Z12once_clusterPi", "_Z10once_earlyx" };
+    static const struct { const char *name; int count; } all[] = {
+        { "once_empty_kernel()", 32 }, { "once_spin(long long)", 17 }, { "once_cluster(int*)", 1 },
+        { "once_early(long long)", 4 }, { "cudaLaunchKernel", 43 }, { "Stream Sync", 5 },
+        { "Context Sync", 3 }, { "Stream Wait Event", 1 }, { "Memset (Device)", 2 },
+        { "Memcpy HtoD (Pageable -> Device)", 1 }, { "Memcpy DtoH (Device -> Pageable)", 1 } };
+    static uint64_t buffer[4096];
+    uint64_t head[2];
+    FILE *file = fopen("tests/cuda/h100.bin", "rb");
+    if (sizeof(void *) != 8) SKIP("records of 64 bits");
+    CHECK(file, "tests/cuda/h100.bin is not there");
+    for (int session = 0; session < 2; session++) {
+        const prof_event *events, *wait;
+        const prof_trace *trace;
+        size_t count, i, k;
+        int overlaps = 0, of_graphs = 0, with_id = 0;
+        uint8_t *record = NULL;
+        struct timespec now;
+        prof_cuda_stats s;
+        CHECK(fread(head, sizeof head, 1, file) == 1 && head[0] <= sizeof buffer &&
+              fread(buffer, 1, (size_t)head[0], file) == head[0], "h100.bin is cut off");
+        reset();
+        clock_gettime(CLOCK_REALTIME, &now);
+        fake.clock_offset = head[1] - (uint64_t)now.tv_sec * 1000000000u - (uint64_t)now.tv_nsec;
+        cuda_desc.records = PROF_CUDA_DEFAULT | PROF_CUDA_SYNC | PROF_CUDA_DEVICE_MEMORY |
+                            PROF_CUDA_EXTERNAL_IDS;
+        PASS_ON(open_session(NULL));
+        while (cuptiActivityGetNextRecord((uint8_t *)buffer, (size_t)head[0], &record) == 0) {
+            fake_kernel *kernel = (fake_kernel *)(void *)record;
+            if (kernel->kind == 10) kernel->name = names[(uintptr_t)kernel->name - 1];
+        }
+        fake_deliver(buffer, (size_t)head[0], (size_t)head[0]);
+        trace = prof_stop();
+        events = prof_events(trace, NULL, 0, &count);
+        for (i = 0; i < sizeof all / sizeof *all; i++)
+            CHECK(test_find(trace, all[i].name, all[i].count - 1) &&
+                  !test_find(trace, all[i].name, all[i].count), "not %d of %s", all[i].count,
+                  all[i].name);
+        for (i = 0; i < count; i++) {
+            const prof_extra *x = events[i].extra;
+            if (strncmp(events[i].name, "once_", 5) != 0) continue;
+            of_graphs += !strstr(x->metadata_json, "\"graph node id\":0");
+            with_id += x->external_id == 77;
+            for (k = 0; k < count; k++)
+                if (k != i && strncmp(events[k].name, "once_", 5) == 0 &&
+                    x->device_resource_id == events[k].extra->device_resource_id &&
+                    events[k].start_ns <= events[i].start_ns &&
+                    events[k].end_ns > events[i].start_ns) break;
+            overlaps += k < count;       /* begins while one before on its stream runs */
+        }
+        EQUAL(overlaps, 3);
+        EQUAL(of_graphs, 9);
+        EQUAL(with_id, 1);
+        wait = test_find(trace, "Stream Wait Event", 0);
+        CHECK(!strstr(wait->extra->metadata_json, "\"wait_on_stream\":-1"), "which stream?");
+        EQUAL(prof_get_stats(trace).unlinked, 0);
+        s = prof_cuda_get_stats();
+        EQUAL(s.kernels, 54);
+        EQUAL(s.copies, 4);
+        EQUAL(s.calls, 76);
+        EQUAL(s.corrupt + s.unknown + s.outside + s.no_launch + s.no_time + s.wrong_clock, 0);
+        close_session();
+    }
+    fclose(file);
 }
 
 static void test_graph(void) {
@@ -1881,6 +1954,7 @@ int main(void) {
     RUN(test_table_and_trace);
     RUN(test_streamed);
     RUN(test_as_kineto);
+    RUN(test_real_buffers);
     RUN(test_graph);
     RUN(test_graph_of_copies);
     RUN(test_captured_in);
