@@ -180,8 +180,8 @@ PROF_API void prof_cuda_pop_id(void);
    tells what is known when it begins, as those of PyTorch's emit_nvtx() do: "name, seq = 5, op_id =
    7, sizes = [[2, 3]]". false turns this off. Needs no prof_cuda_init. PROF_ERROR_UNSUPPORTED:
    prof_cuda_status() says why: no tool listens (nsys and ncu set NVTX_INJECTION64_PATH), or the
-   compiler found no <nvtx3/nvToolsExt.h>. PROF_ERROR_STATE: a session is open, or it is on already;
-   other errors: prof_add_observer. */
+   compiler found no <nvtx3/nvToolsExt.h> (-isystem and CUDA's include folder). PROF_ERROR_STATE: a
+   session is open, or it is on already; other errors: prof_add_observer. */
 PROF_API prof_result prof_cuda_emit_nvtx(bool on);
 
 #ifdef __cplusplus
@@ -208,16 +208,7 @@ PROF_API prof_result prof_cuda_emit_nvtx(bool on);
 #if defined(__has_include)
 #  if __has_include(<nvtx3/nvToolsExt.h>)
 #    define PROF_CUDA__NVTX              /* NVIDIA's own header, which has no library */
-#    if defined(__GNUC__)
-#      pragma GCC diagnostic push
-#      pragma GCC diagnostic ignored "-Wpedantic"
-#      pragma GCC diagnostic ignored "-Wconversion"
-#      pragma GCC diagnostic ignored "-Wshadow"
-#    endif
 #    include <nvtx3/nvToolsExt.h>
-#    if defined(__GNUC__)
-#      pragma GCC diagnostic pop
-#    endif
 #  endif
 #endif
 
@@ -429,7 +420,7 @@ enum { PROF_CUDA__PRIORITY_FROM = 130100, PROF_CUDA__DATA_FROM = 22,   /* the AP
        PROF_CUDA__END_OF_BUFFER = 12,    /* CUPTI_ERROR_MAX_LIMIT_REACHED */
        PROF_CUDA__OUR_IDS = 5,           /* CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2;
                                             Kineto's are CUSTOM0 */
-       PROF_CUDA__DRIVER_CALLS = 1, PROF_CUDA__RUNTIME_CALLS = 2, PROF_CUDA__RESOURCE = 3,
+       PROF_CUDA__DRIVER_CALLS = 1, PROF_CUDA__RESOURCE = 3,
        PROF_CUDA__NODE_MADE = 13, PROF_CUDA__NODE_CLONED = 20,   /* callbacks and domains */
        PROF_CUDA__ZEROED = 5, PROF_CUDA__PER_THREAD = 9,   /* CUPTI_ACTIVITY_ATTR_..., */
        PROF_CUDA__HES = 13, PROF_CUDA__THREAD_IDS = 21,   /* of 13.3 on */
@@ -584,7 +575,7 @@ static struct prof_cuda__all {
     char *shared;                        /* behind these: texts that many events have, */
     char *texts[PROF_CUDA__ALIKE];       /* each behind what decides it, by its hash */
     uint8_t calls[2][PROF_CUDA__CBIDS];  /* of the driver, the runtime: PROF_CUDA__DULL ... */
-    uint32_t capturing[2];               /* streams that they capture now */
+    uint32_t capturing;                  /* streams that are captured now */
     const prof_cuda__event **recorded;   /* by (event, context, call) */
     uint32_t recorded_count;
     prof_cuda_device devices[PROF_CUDA__DEVICES];
@@ -751,13 +742,13 @@ PROF_CUDA__FN uint8_t prof_cuda__does(bool runtime, const char *name) {
     static const char *const many[] = { "cudaGetLastError", "cudaSetDevice_", "cudaGetDevice_",
         "cudaEventCreate_", "cudaEventCreateWithFlags", "cudaEventDestroy", "__cuda" };
     const char *const *prefixes = runtime ? many : work;
-    unsigned does = strstr(name, "StreamBeginCapture") ? PROF_CUDA__BEGINS
-                    : strstr(name, "StreamEndCapture") ? PROF_CUDA__ENDS : 0;
     if (strncmp(name, "__cudaLaunchKernel", 18) == 0) return 0;
     for (int i = 0; i < (runtime ? 7 : 4); i++)
         if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
             return runtime ? PROF_CUDA__DULL : 0;
-    return (uint8_t)(runtime ? does : does | PROF_CUDA__DULL);
+    if (runtime) return 0;
+    return PROF_CUDA__DULL | (strstr(name, "StreamBeginCapture") ? PROF_CUDA__BEGINS : 0) |
+           (strstr(name, "StreamEndCapture") ? PROF_CUDA__ENDS : 0);
 }
 
 /* Takes the CUPTI of a handle; false: it is none that can be used. */
@@ -1062,10 +1053,9 @@ PROF_CUDA__FN void prof_cuda__subscriber(void *user, int domain, uint32_t cbid, 
     if (data && domain == PROF_CUDA__RESOURCE) {
         prof_cuda__node_told(cbid, ((const prof_cuda__resource *)data)->graph);
     } else if (data && call->ends) {
-        uint32_t *count = g->capturing + domain - 1;
         prof_cuda__lock();
-        if (g->calls[domain - 1][cbid] & PROF_CUDA__ENDS) *count -= *count > 0;
-        else *count += !*call->result;
+        if (g->calls[0][cbid] & PROF_CUDA__ENDS) g->capturing -= g->capturing > 0;
+        else g->capturing += !*call->result;
         prof_cuda__unlock();
     }
 }
@@ -1247,17 +1237,13 @@ PROF_CUDA__FN int prof_cuda__switch_all(bool on) {
         int result = g->desc.records & k->records ? prof_cuda__switch(k->kind, on) : 0;
         if (k->needed && !failed) failed = result;
     }
-    for (uint32_t i = 0; on && i < 2 * PROF_CUDA__CBIDS; i++) {
-        uint32_t cbid = i % PROF_CUDA__CBIDS;
-        int domain = 1 + (int)(i / PROF_CUDA__CBIDS);
-        uint8_t does = g->calls[domain - 1][cbid];
-        if (does & (PROF_CUDA__BEGINS | PROF_CUDA__ENDS) && g->cupti.callback)
-            (void)(g->cupti.callback)(1, g->subscriber, domain, cbid);
-        if (!(does & PROF_CUDA__DULL)) continue;
-        if (domain == PROF_CUDA__DRIVER_CALLS && g->cupti.driver_call)
-            (void)PROF_CUDA__ASK(driver_call, cbid, 0);
-        if (domain == PROF_CUDA__RUNTIME_CALLS && g->cupti.runtime_call)
+    for (uint32_t cbid = 0; on && cbid < PROF_CUDA__CBIDS; cbid++) {
+        if (g->calls[1][cbid] & PROF_CUDA__DULL && g->cupti.runtime_call)
             (void)PROF_CUDA__ASK(runtime_call, cbid, 0);
+        if (g->calls[0][cbid] & PROF_CUDA__DULL && g->cupti.driver_call)
+            (void)PROF_CUDA__ASK(driver_call, cbid, 0);
+        if (g->calls[0][cbid] & (PROF_CUDA__BEGINS | PROF_CUDA__ENDS) && g->cupti.callback)
+            (void)(g->cupti.callback)(1, g->subscriber, PROF_CUDA__DRIVER_CALLS, cbid);
     }
     g->enabled = on && !failed;
     return failed;
@@ -1271,7 +1257,7 @@ PROF_CUDA__FN bool prof_cuda__enable(void) {
     int result;
     if (g->enabled) return true;
     g->retry = false;
-    memset(g->capturing, 0, sizeof g->capturing);
+    g->capturing = 0;
     if (!prof_cuda__load_driver()) return false;
     g->why[0] = 0;
     if (!prof_cuda__load_cupti()) return false;
@@ -1391,18 +1377,12 @@ PROF_CUDA__FN void prof_cuda__synchronize(void) {
 }
 
 /* A forced flush hands every buffer over before it returns, but for those that CUPTI's own thread
-   is about to: until none came for 50 ms. */
+   is about to. */
 PROF_CUDA__FN void prof_cuda__await_buffers(void) {
     struct prof_cuda__all *g = &prof_cuda__;
-    int64_t since = prof_os_now();
-    uint32_t out, before = 0;
-    while ((out = PROF_CUDA__LOAD(g->out)) != 0 && prof_os_now() - since < 50000000) {
-        if (out != before) since = prof_os_now();
-        before = out;
-        prof_cuda__sleep();
-    }
+    for (int ms = 0; ms < 200 && PROF_CUDA__LOAD(g->out); ms++) prof_cuda__sleep();
     prof_cuda__lock();
-    g->stats.buffers_missing = out;
+    g->stats.buffers_missing = g->out;
     prof_cuda__unlock();
 }
 
@@ -1410,14 +1390,12 @@ PROF_CUDA__FN void prof_cuda__judge(void);
 PROF_CUDA__FN void prof_cuda__hand_over(void *user);
 PROF_CUDA__FN prof_result prof_cuda__stop(void *user) {
     struct prof_cuda__all *g = &prof_cuda__;
-    prof_cuda_state state = g->state;
     prof_session session;
     size_t dropped = 0;
     (void)user;
-    if (state != PROF_CUDA_ACTIVE) return PROF_OK;
+    if (g->state != PROF_CUDA_ACTIVE) return PROF_OK;
     PROF_CUDA__STORE(g->state, PROF_CUDA_DRAINING);
-    if (!g->desc.no_sync && !PROF_CUDA__LOAD(g->capturing[0]) && !PROF_CUDA__LOAD(g->capturing[1]))
-        prof_cuda__synchronize();        /* it would make a capture fail */
+    if (!g->desc.no_sync && !PROF_CUDA__LOAD(g->capturing)) prof_cuda__synchronize();
     prof_cuda__pair_now();
     (void)prof_cuda__switch_all(false);
     (void)(g->cupti.flush)(0);
@@ -1645,13 +1623,11 @@ typedef struct prof_cuda__line { char *p, *end; } prof_cuda__line;
 
 /* `,"name":n` */
 PROF_CUDA__FN void prof_cuda__member(prof_cuda__line *l, const char *name, uint64_t n) {
-    PROF_CUDA__PUT(l, ",\"%s\":%llu", name, (unsigned long long)n);
+    PROF_CUDA__PUT(l, ",\"%s\":%lld", name, (long long)n);
 }
 
-/* The same of an id that CUPTI may not know: -1, as in Kineto. */
-PROF_CUDA__FN void prof_cuda__id_member(prof_cuda__line *l, const char *name, uint32_t id) {
-    PROF_CUDA__PUT(l, ",\"%s\":%lld", name, id == UINT32_MAX ? -1LL : (long long)id);
-}
+/* An id that CUPTI may not know is -1, as in Kineto. */
+PROF_CUDA__FN uint64_t prof_cuda__id(uint32_t id) { return id == UINT32_MAX ? UINT64_MAX : id; }
 
 /* A text in quotes, cut where there is no room. */
 PROF_CUDA__FN void prof_cuda__put_text(prof_cuda__line *l, const char *s) {
@@ -1869,12 +1845,12 @@ PROF_CUDA__FN void prof_cuda__sync_event(const prof_cuda__sync *s, prof_cuda__ma
     PROF_CUDA__PUT(&m->l, ",\"cuda_sync_kind\":\"%s\"", m->e.name);
     if (s->type == 1 || s->type == 2) {
         from = prof_cuda__recorded_by(s);
-        prof_cuda__id_member(&m->l, "wait_on_stream", from ? from->stream : UINT32_MAX);
-        prof_cuda__id_member(&m->l, "wait_on_cuda_event_record_corr_id",
-                             from ? from->correlation : UINT32_MAX);
-        prof_cuda__id_member(&m->l, "wait_on_cuda_event_id", s->event);
+        prof_cuda__member(&m->l, "wait_on_stream", prof_cuda__id(from ? from->stream : UINT32_MAX));
+        prof_cuda__member(&m->l, "wait_on_cuda_event_record_corr_id",
+                          from ? from->correlation : UINT64_MAX);
+        prof_cuda__member(&m->l, "wait_on_cuda_event_id", prof_cuda__id(s->event));
     }
-    prof_cuda__id_member(&m->l, "stream", s->stream);
+    prof_cuda__member(&m->l, "stream", prof_cuda__id(s->stream));
     prof_cuda__member(&m->l, "device", device);
     prof_cuda__member(&m->l, "context", s->context);
 }
@@ -2179,8 +2155,6 @@ PROF_CUDA__FN size_t prof_cuda__metadata(void *user, char *buf, size_t size) {
     if (runtime) prof_cuda__member(&l, "cuda_runtime_version", runtime);
     if (g->has_driver && (g->driver.driver_version)(&version) == 0)
         prof_cuda__member(&l, "cuda_driver_version", (uint64_t)version);
-    if (!runtime && g->kept[PROF_CUDA__RUNTIME_CALL])
-        PROF_CUDA__PUT(&l, ",\"cuda_runtime\":\"linked statically, so its version is not known\"");
     PROF_CUDA__PUT(&l, ",\"prof_cuda\":{\"kernels\":%llu", (unsigned long long)s.kernels);
     prof_cuda__member(&l, "copies", s.copies);
     prof_cuda__member(&l, "calls", s.calls);

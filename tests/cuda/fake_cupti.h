@@ -92,8 +92,8 @@ void fake_capture_node(uint32_t node);   /* a call makes a node of graph 4, of w
 void fake_instantiate(uint32_t count);   /* fake_graph's, 5, is a clone then */
 void fake_runtime_call(uint32_t cbid);   /* a call that launches nothing */
 void fake_driver_call(uint32_t cbid);
-/* A stream's capture begins or ends, by a call of the driver (1) or the runtime (2). */
-void fake_capture_call(int domain, uint32_t cbid, int result);
+/* A stream's capture begins or ends: 13.0 tells of the driver's calls, by the runtime, too. */
+void fake_capture_call(uint32_t cbid, int result);
 void fake_alloc(uint64_t address, uint64_t bytes, bool release);
 void fake_event_record(uint32_t event, uint32_t stream);
 void fake_wait_event(uint32_t event, uint32_t stream);

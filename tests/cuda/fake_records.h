@@ -64,8 +64,7 @@
     X(136, cudaEventDestroy_v3020) X(147, cudaStreamWaitEvent_v3020) \
     X(165, cudaDeviceSynchronize_v3020) X(211, cudaLaunchKernel_v7000) \
     X(212, cudaGetDeviceFlags_v7000) X(214, cudaLaunchKernel_ptsz_v7000) \
-    X(311, cudaGraphLaunch_v10000) X(315, cudaStreamBeginCapture_v10000) \
-    X(319, cudaStreamEndCapture_v10000) X(430, cudaLaunchKernelExC_v11060) \
+    X(311, cudaGraphLaunch_v10000) X(430, cudaLaunchKernelExC_v11060) \
     X(480, cudaStreamGetDevice_v12080) X(494, __cudaRegisterFatBinary_v13000) \
     X(505, __cudaLaunchKernel_v13000) X(502, __cudaPushCallConfiguration_v13000) \
     X(503, __cudaPopCallConfiguration_v13000)

@@ -242,9 +242,9 @@ static void test_as_kineto(void) {
     CHECK(status == 0, "%s", said);
 }
 
-/* What CUPTI 13.0 wrote on an H100: two sessions of launches on five streams, copies, waits, graphs.
-   Each buffer of h100.bin is its bytes' count, when it began, and these; where a kernel's name stood
-   is its number. */
+/* What CUPTI 13.0 wrote on an H100: two sessions of launches on five streams, copies, waits,
+   graphs. Each buffer of h100.bin is its bytes' count, when it began, and these; where a kernel's
+   name stood is its number. */
 int cuptiActivityGetNextRecord(uint8_t *bytes, size_t valid, uint8_t **record);
 static void test_real_buffers(void) {
     static const char *const names[] = { "_Z17once_empty_kernelv", "_Z9once_spinx",
@@ -271,7 +271,8 @@ static void test_real_buffers(void) {
               fread(buffer, 1, (size_t)head[0], file) == head[0], "h100.bin is cut off");
         reset();
         clock_gettime(CLOCK_REALTIME, &now);
-        fake.clock_offset = head[1] - (uint64_t)now.tv_sec * 1000000000u - (uint64_t)now.tv_nsec;
+        fake.clock_offset = head[1] - 500000000u -   /* the start takes a while */
+                            (uint64_t)now.tv_sec * 1000000000u - (uint64_t)now.tv_nsec;
         cuda_desc.records = PROF_CUDA_DEFAULT | PROF_CUDA_SYNC | PROF_CUDA_DEVICE_MEMORY |
                             PROF_CUDA_EXTERNAL_IDS;
         PASS_ON(open_session(NULL));
@@ -443,7 +444,6 @@ static void test_priority(void) {
         EQUAL(prof_write_chrome(prof_stop(), NULL, test_text_sink(&text)), PROF_OK);
         EQUAL(test_times(text.data, "\"priority\":-13}"), versions[i] >= 130100);
         EQUAL(test_times(text.data, "\"priority\""), versions[i] >= 130100 ? 2 : 0);
-        EQUAL(test_times(text.data, "\"cuda_runtime\":\"linked statically"), 1);
         test_text_clear(&text);
         close_session();
     }
@@ -1082,19 +1082,17 @@ static void test_unfinished(void) {
 
 /* A stop does not wait for a context of which a stream is captured: the capture would fail. */
 static void test_stop_in_capture(void) {
-    static const struct { int domain; uint32_t begins, ends; } calls[] = { { 1, 539, 497 },
-                                                                           { 2, 315, 319 } };
-    int i;
-    for (i = 0; i < 8; i++) {
-        int domain = calls[i % 2].domain, how = i / 2;
+    enum { BEGINS = 539, ENDS = 497 };
+    int how;
+    for (how = 0; how < 4; how++) {
         reset();
         PASS_ON(open_session(NULL));
         fake_launch("long", 9, how ? 1000 : 60000000000u);
-        fake_capture_call(domain, calls[i % 2].ends, 0);   /* one that began before the session */
-        fake_capture_call(domain, calls[i % 2].begins, how == 1 ? 900 : 0);
-        if (how == 2) fake_capture_call(domain, calls[i % 2].ends, 901);
-        if (how == 3) fake_capture_call(domain, calls[i % 2].begins, 0);
-        if (how == 3) fake_capture_call(domain, calls[i % 2].ends, 0);
+        fake_capture_call(ENDS, 0);      /* of one that began before the session */
+        fake_capture_call(BEGINS, how == 1 ? 900 : 0);
+        if (how == 2) fake_capture_call(ENDS, 901);
+        if (how == 3) fake_capture_call(BEGINS, 0);
+        if (how == 3) fake_capture_call(ENDS, 0);
         prof_stop();
         EQUAL(fake_get_counts().syncs != 0, how == 1 || how == 2);
         if (!how) CHECK(strstr(inside_cuda_status_line(), "was captured"), "not told");
