@@ -4880,9 +4880,8 @@ struct prof_trace {
     bool lean;                           /* nothing is promised for events until details come */
     bool refused;                        /* details came, and there was no room for events */
     bool read;                           /* the records were read: what they lack is counted */
-    char *first_scratch, *first_high;    /* where scratch begins and the arena ends, as prof_stop
-                                            left it, while there are no events */
-    char *limit;                         /* NULL: the arena's high */
+    char *limit;                         /* where the memory for queries ends: at the arena's high,
+                                            at what details took of it, or in the caller's */
     bool laid, began;                    /* the arena is laid out; its first window has started */
     uint32_t generation, first_generation;   /* first: of those whose records are in the arena */
     uint32_t counters;                   /* how many of desc.hw_counters */
@@ -10967,7 +10966,7 @@ PROF__FN void prof__details_row(void) {
 
 /* The end of the scratch memory. */
 PROF__FN const char *prof__scratch_end(const struct prof_trace *s) {
-    return s->limit ? s->limit : prof__arena.high;
+    return s->limit;
 }
 
 /* room: how many events there is memory for, of which details take from the end; NULL: they are
@@ -10994,8 +10993,7 @@ PROF__FN void prof__details_close(struct prof_trace *s) {
     s->made_count = d->made_count;
     s->read = true;
     if (!d->high) return;
-    if (s->limit) s->limit = d->high;
-    else prof__arena.high = (char *)((uintptr_t)d->high & ~(uintptr_t)15u);
+    s->limit = d->high;
 }
 
 /* What is no zone: see @OUTSIDE. */
@@ -12600,8 +12598,7 @@ PROF__FN char *prof__stack_take(struct prof_trace *s, size_t bytes) {
                            : prof__query_share(s);
     bytes = prof__align(bytes);
     if ((size_t)(prof__scratch_end(s) - s->scratch) < keep + bytes) return NULL;
-    if (s->limit) return s->limit -= bytes;
-    return prof__arena.high -= bytes;
+    return s->limit -= bytes;
 }
 
 /* Does an event own its extra? Modules, nodes and zone stacks share theirs. */
@@ -13109,7 +13106,7 @@ PROF__FN void prof__trails_name(struct prof_trace *s) {
     prof__symbols n;
     for (uint32_t i = 0; i < prof__trails.count; i++)
         total += prof__trails.list[i]->named ? 0 : prof__trails.list[i]->count;
-    if (!prof__trails.count || (size_t)(prof__arena.high - s->scratch) /
+    if (!prof__trails.count || (size_t)(s->limit - s->scratch) /
                                (2 * sizeof *from + 2 * sizeof *order) <= total) return;
     for (uint32_t i = 0; i < prof__trails.count; i++) {
         prof__trail *r = prof__trails.list[i];
@@ -13127,10 +13124,10 @@ PROF__FN void prof__trails_name(struct prof_trace *s) {
     prof__sort(order, order + total, n.count, prof__address_after, from);
     for (uint32_t i = 0; i < n.count; i++) n.list[i] = from[order[i]];
     n.low = PROF__MAX((char *)(n.list + n.count), s->scratch + keep);
-    n.high = prof__arena.high;
+    n.high = s->limit;
     if (n.low > n.high) return;
     prof__symbols_name(&n);
-    prof__arena.high = (char *)((uintptr_t)n.high & ~(uintptr_t)15u);
+    s->limit = (char *)((uintptr_t)n.high & ~(uintptr_t)15u);
     for (uint32_t i = 0; i < prof__trails.count; i++) {
         prof__trail *r = prof__trails.list[i];
         uint32_t k = 0;
@@ -13257,10 +13254,8 @@ PROF__FN void prof__beside_none(struct prof_trace *s) {
 
 PROF__FN void prof__queries_open(struct prof_trace *s) {
     s->sites = PROF__ACQUIRE(prof__sites.count);
-    s->first_scratch = s->scratch;
-    PROF__STORE(s->first_high, prof__arena.high);   /* prof_get_stats may read it */
+    s->limit = prof__arena.high;
     s->refused = false;
-    s->limit = NULL;
 }
 
 /* If events do not fit, queries work from the records. */
@@ -13269,14 +13264,13 @@ PROF__FN bool prof__analysis_refuse(struct prof_trace *s, size_t bytes) {
     (void)PROF__FAIL(PROF_ERROR_MEMORY,
                      "the events take %u bytes: give prof_events memory, or set prof_desc.keep",
                      (uint64_t)bytes);
-    prof__arena.high = s->first_high;
+    s->limit = prof__arena.high;
     s->refused = true;
     s->analysed = s->instants = false;
     s->event_count = s->moment_count = 0;
     s->moments = NULL;
     s->events = NULL;
-    s->limit = NULL;
-    s->scratch = s->first_scratch;
+    s->scratch = (char *)s->threads + prof__align(s->thread_count * sizeof *s->threads);
     return false;
 }
 
@@ -20163,7 +20157,7 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d, const p
     if (size < need) return false;
     skip = (16u - ((uintptr_t)memory & 15u)) & 15u;
     prof__arena.low = memory + skip;
-    prof__arena.high = s->first_high = memory + skip + ((size - skip) & ~(size_t)15u);
+    prof__arena.high = memory + skip + ((size - skip) & ~(size_t)15u);
     PROF__STORE(prof__arena.base, prof__arena.low);
     PROF__STORE(prof__arena.end, prof__arena.high);
     s->pool.chunk_size = prof__chunk_bytes(size, s->max_threads, n,
@@ -20524,7 +20518,6 @@ PROF__FN void prof__window_prepare(struct prof_trace *s) {
     bool ready = true;
     prof__windows_unsettle();
     prof__lock();
-    if (s->prepared) prof__arena.high = s->first_high;
     if (s->stopped && !prof__session.desc.acc_events) ready = prof__window_lay(s);
     s->stopped = s->prepared = s->read = s->analysed = false;
     if (ready && !s->began) prof__prefault();
@@ -20574,7 +20567,6 @@ PROF__FN void prof__window_close(struct prof_trace *s) {
         prof__functions_name();
         prof__arena.kept = 0;
         prof__arena.high = PROF__MIN(prof__arena.high, prof__arena.bound);   /* for analysis */
-        s->first_high = prof__arena.high;
         s->open = false;
         s->stopped = true;
     }
@@ -21452,7 +21444,6 @@ PROF__FN prof_stats prof__stats_now(void) {
     prof_stats out;
     prof__counts c;
     prof__scale scale;
-    const char *high;
     bool taken = prof__own(&prof__recorder.reading);
     (void)prof__average_tallies(NULL, 0, false);   /* counts in AGGREGATE */
     prof__lock();
@@ -21477,9 +21468,8 @@ PROF__FN prof_stats prof__stats_now(void) {
         out.ticks_per_second = prof__rate_until(s->stopped && s->knots.count ? prof__knot_last(s)
                                                                              : prof__knot_now());
     out.bytes_total = (size_t)(prof__arena.end - prof__arena.base);
-    high = s->stopped ? PROF__LOAD(s->first_high)
-                      : prof__arena.high;   /* what an analysis took was promised */
-    out.bytes_used = out.bytes_total - (size_t)(high - prof__arena.low) + prof__arena.promised;
+    out.bytes_used = out.bytes_total - (size_t)(prof__arena.high - prof__arena.low) +
+                     prof__arena.promised;
     prof__unlock();
     if (taken) prof__disown(&prof__recorder.reading);
     return out;
