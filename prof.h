@@ -12893,61 +12893,37 @@ PROF__FN bool prof__outside_after(const void *events, uint32_t a, uint32_t b) {
     return x->end_ns < y->end_ns;
 }
 
-/* How many entries of each kind the memory of a built trace must hold; bytes: all of it. */
-typedef struct prof__sizes { size_t events, kernels, own, threads, bytes; bool wide; } prof__sizes;
-
-PROF__FN prof__sizes prof__sizes_of(const prof_trace_desc *d, const prof_event *events,
-                                    size_t count) {
-    prof__sizes n;
-    bool backward = false;
-    memset(&n, 0, sizeof n);
-    n.events = count;
-    n.threads = d->threads ? d->thread_count : count;
+/* Makes an empty trace of events that lies behind it in memory, with all that it needs; returns
+   the bytes of both. memory NULL: only counts. */
+PROF__FN size_t prof__built_lay(struct prof_trace *s, char *memory, const prof_trace_desc *d,
+                                const prof_event *events, size_t count) {
+    size_t kernels = 0, own = 0, threads = d->threads ? d->thread_count : count;
+    prof__pack k = { memory, 0 };
+    bool wide = false;
+    memset(s, 0, sizeof *s);
     for (size_t i = 0; i < count; i++) {
         const prof_extra *x = events[i].extra;
-        n.wide = n.wide || x || events[i].device_type != PROF_DEVICE_CPU;
-        n.kernels += x ? x->kernel_count : 0;
-        backward = backward || (x && x->scope == 1);
+        wide = wide || x || events[i].device_type != PROF_DEVICE_CPU;
+        kernels += x ? x->kernel_count : 0;
+        if (x && x->scope == 1) own = count * prof__align(sizeof *x);   /* for their stacks */
     }
-    if (backward) n.own = count * prof__align(sizeof(prof_extra));
-    n.bytes = 16 + prof__align(sizeof(struct prof_trace)) + count * sizeof(prof_event) +
-              (n.wide ? prof__align(count * sizeof(prof__side)) : 0) +
-              prof__align(n.kernels * sizeof(prof__kernel)) + n.own +
-              prof__align(n.threads * sizeof(prof_thread_info)) +
-              prof__built_scratch(count, n.threads);
-    return n;
+    (void)prof__pack_bytes(&k, NULL, sizeof *s, 16);
+    s->events = (prof_event *)prof__pack_bytes(&k, NULL, count * sizeof *s->events, 16);
+    if (wide) s->side = (prof__side *)prof__pack_bytes(&k, NULL, count * sizeof *s->side, 16);
+    s->outside.kernels =
+        (prof__kernel *)prof__pack_bytes(&k, NULL, kernels * sizeof *s->outside.kernels, 16);
+    s->threads = (prof_thread_info *)prof__pack_bytes(&k, NULL, threads * sizeof *s->threads, 16);
+    s->scratch = (char *)prof__pack_bytes(&k, NULL, prof__built_scratch(count, threads) + own, 16);
+    s->limit = memory ? memory + k.used : NULL;
+    s->outside.own_end = s->limit;
+    return k.used;
 }
 
 PROF__CALL size_t prof_trace_memory_size(const prof_trace_desc *desc, const prof_event *events,
                                          size_t count) {
+    struct prof_trace s;
     if (!desc || (count && !events) || count > SIZE_MAX / 2048) return SIZE_MAX;
-    return prof__sizes_of(desc, events, count).bytes;
-}
-
-PROF__FN void *prof__built_take(char **low, size_t bytes) {
-    char *p = *low;
-    *low += prof__align(bytes);
-    return p;
-}
-
-/* Lays a trace out in the caller's memory. */
-PROF__FN struct prof_trace *prof__built_open(const prof_trace_desc *d, const prof__sizes *n) {
-    char *low = (char *)(((uintptr_t)d->memory + 15u) & ~(uintptr_t)15u);
-    struct prof_trace *s = (struct prof_trace *)prof__built_take(&low, sizeof *s);
-    memset(s, 0, sizeof *s);
-    s->self = s;
-    s->built = s->stopped = s->analysed = true;
-    s->view = d->view;
-    s->sums_in_us = d->sums_in_us;
-    s->start_wall_ns = (uint64_t)d->base_time_ns;
-    s->events = (prof_event *)prof__built_take(&low, n->events * sizeof(prof_event));
-    if (n->wide) s->side = (prof__side *)prof__built_take(&low, n->events * sizeof(prof__side));
-    s->outside.kernels = (prof__kernel *)prof__built_take(&low, n->kernels * sizeof(prof__kernel));
-    s->threads = (prof_thread_info *)prof__built_take(&low, n->threads * sizeof(prof_thread_info));
-    s->scratch = low;
-    s->limit = low + prof__built_scratch(n->events, n->threads) + n->own;
-    s->outside.own_end = s->limit;
-    return s;
+    return 16 + prof__built_lay(&s, NULL, desc, events, count);
 }
 
 PROF__FN int64_t prof__thread_id(const void *threads, uint32_t i) {
@@ -12992,15 +12968,21 @@ PROF__CALL prof_result(prof_trace_from_events)(const prof_trace_desc *desc,
                                                const prof_event *events, size_t count,
                                                prof_trace **trace) {
     struct prof_trace *s;
-    prof__sizes n;
+    char *memory;
     if (!desc || !desc->memory || !trace || (count && !events)) return PROF_ERROR_INVALID;
     if (count > INT32_MAX - 1 || desc->thread_count > INT32_MAX || count > SIZE_MAX / 2048)
         return PROF_ERROR_INVALID;
     for (size_t i = 0; desc->threads && i < count; i++)
         if (events[i].thread >= desc->thread_count) return PROF_ERROR_INVALID;
-    n = prof__sizes_of(desc, events, count);
-    if (desc->memory_size < n.bytes) return PROF_ERROR_MEMORY;
-    s = prof__built_open(desc, &n);
+    if (desc->memory_size < prof_trace_memory_size(desc, events, count)) return PROF_ERROR_MEMORY;
+    memory = (char *)(((uintptr_t)desc->memory + 15u) & ~(uintptr_t)15u);
+    s = (struct prof_trace *)(void *)memory;
+    (void)prof__built_lay(s, memory, desc, events, count);
+    s->self = s;
+    s->built = s->stopped = s->analysed = true;
+    s->view = desc->view;
+    s->sums_in_us = desc->sums_in_us;
+    s->start_wall_ns = (uint64_t)desc->base_time_ns;
     prof__built_copy(s, events, count, desc->threads != NULL);
     if (desc->threads) {
         memcpy(s->threads, desc->threads, desc->thread_count * sizeof *s->threads);
