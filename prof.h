@@ -1289,8 +1289,6 @@ typedef struct prof_device_desc {
     prof_result (*start)(void *user);    /* not called when prepare failed */
     prof_result (*stop)(void *user);     /* calls prof_submit for the rest; after a good start */
     void (*flush)(void *user);           /* at each prof_step while started */
-    void (*late)(void *user);            /* before the trace is first read, or at a stream's end:
-                                            calls prof_submit for what stop kept back */
     const char *(*status)(void *user);   /* what went wrong, for footer and head; NULL: nothing */
     size_t (*metadata)(void *user, char *buf, size_t size);   /* JSON members for the trace's head;
                                             returns their length, cut to size as by snprintf */
@@ -4630,8 +4628,7 @@ PROF__FN prof_result prof__fail(prof_result result, const char *why) {
 
 struct prof__reader;
 struct prof__table;
-enum { PROF__DEVICE_PREPARE, PROF__DEVICE_START, PROF__DEVICE_STOP, PROF__DEVICE_FLUSH,
-       PROF__DEVICE_LATE };
+enum { PROF__DEVICE_PREPARE, PROF__DEVICE_START, PROF__DEVICE_STOP, PROF__DEVICE_FLUSH };
 /* A function of a room further on. */
 PROF__FN void prof__devices_each(uint32_t activities, int what);
 
@@ -4691,7 +4688,6 @@ typedef struct prof__streamed {
 typedef struct prof__outside {
     struct prof__submitted *first, *last;
     uint32_t late_memory;                /* how many of these are changes of memory */
-    bool late;                           /* devices may submit, though the session is over */
     struct prof__launches *launches;     /* the newest block */
     uint32_t launched, pending;          /* launches that are done; that are not */
     uint32_t launch_rows, queue_rows;    /* rows of averages, of the trace that they may have */
@@ -11863,7 +11859,7 @@ PROF__FN bool prof__keeps_work(const struct prof_trace *s) {
     return !s->records_only && (s->mode != PROF_MODE_RING || prof__wide(s));
 }
 
-/* Adds each of a list to the session that is open, or being read. */
+/* Adds each of a list to the session that is open. */
 PROF__FN prof_result prof__submit_each(const void *list, size_t count,
                                        prof_result (*one)(struct prof_trace *, const void *,
                                                           size_t)) {
@@ -11871,7 +11867,7 @@ PROF__FN prof_result prof__submit_each(const void *list, size_t count,
     prof_result result = PROF_OK;
     if (count && !list) return PROF_ERROR_INVALID;
     prof__lock();
-    if (!s->open && !s->outside.late) {
+    if (!s->open) {
         result = prof__fail(PROF_ERROR_STATE, "events were submitted while no session is open");
     } else if (!prof__keeps_work(s)) {
         result = prof__fail(PROF_ERROR_UNSUPPORTED, PROF__KEEPS_NONE);
@@ -11944,14 +11940,12 @@ PROF__FN uint32_t prof__submit_thread(uint64_t id, const char *name, bool os) {
     struct prof_trace *s = &prof__trace;
     prof__row *r, *row = NULL;
     uint32_t thread = PROF_NONE;
-    bool open;
     prof__lock();
     os = os && s->platform.thread_id;
-    open = s->open || s->outside.late;
-    for (r = open ? s->rows : NULL; r; r = r->next)   /* the last to have this id may still live */
+    for (r = s->open ? s->rows : NULL; r; r = r->next)   /* the last to have this id may still live */
         if ((os ? r->os_id : prof__row_told(r)) == id && (!row || os || !s->platform.thread_id))
             row = r;
-    if (!row && open) {
+    if (!row && s->open) {
         row = prof__row_add(id);
         if (row) row->awaited = os ? 2 : 1;
         s->pool.awaited += row != NULL;
@@ -13190,23 +13184,6 @@ PROF__FN const char *prof__device_status(const prof_trace *trace, uint32_t i) {
     return asked && d->status ? (d->status)(d->user) : NULL;
 }
 
-/* Calls prof_device_desc.late of all devices, and resets what the analysis counts. */
-PROF__FN void prof__devices_late(struct prof_trace *s) {
-    s->outside.kernel_count = 0;
-    s->outside.overlaps = s->outside.unlinked = s->outside.early = 0;
-    s->ranges_twice = 0;
-    if (!prof__devices.count) return;
-    prof__lock();
-    prof__arena.closed = false;
-    s->outside.late = true;
-    prof__unlock();
-    prof__devices_each(UINT32_MAX, PROF__DEVICE_LATE);
-    prof__lock();
-    s->outside.late = false;
-    prof__arena.closed = true;
-    prof__unlock();
-}
-
 /* Lays out moments, memory and the sides of events from p on. Returns their end. */
 PROF__FN char *prof__beside_lay(struct prof_trace *s, char *p) {
     s->moments = (prof__moment *)(void *)p;
@@ -13238,6 +13215,9 @@ PROF__FN void prof__queries_open(struct prof_trace *s) {
     s->sites = PROF__ACQUIRE(prof__sites.count);
     s->limit = prof__arena.high;
     s->refused = false;
+    s->outside.kernel_count = 0;
+    s->outside.overlaps = s->outside.unlinked = s->outside.early = 0;
+    s->ranges_twice = 0;
 }
 
 /* If events do not fit, queries work from the records. */
@@ -13441,11 +13421,10 @@ PROF__FN bool prof__analysis_open(struct prof_trace *s, bool all) {
     return false;
 }
 
-/* Prepares a session for queries, once: takes what devices kept, lists threads, lays out memory. */
+/* Prepares a session for queries, once: lists threads, lays out memory. */
 PROF__FN void prof__prepare(struct prof_trace *s) {
     if (s->prepared) return;
     s->prepared = true;
-    PROF__HOST(prof__devices_late(s));
     s->threads = (prof_thread_info *)(void *)prof__arena.low;
     for (prof__row *row = prof__rows_unused(s); row; row = prof__row_again_of(row))
         prof__thread_fill(s, row);       /* each index has a row, also of a thread without zones */
@@ -20454,8 +20433,6 @@ PROF__FN void prof__devices_each(uint32_t activities, int what) {
             if (d->desc.stop) (void)prof__device_call(d, d->desc.stop);
         } else if (what == PROF__DEVICE_FLUSH && d->started && d->desc.flush) {
             (d->desc.flush)(d->desc.user);
-        } else if (what == PROF__DEVICE_LATE && d->desc.late) {
-            (d->desc.late)(d->desc.user);
         }
     }
 }
@@ -20559,12 +20536,11 @@ PROF__FN void prof__window_close(struct prof_trace *s) {
     prof__stream_unlock();
 }
 
-/* Devices stop first: they submit the rest of their events; for a stream also those for `late`. */
+/* Devices stop first: they submit the rest of their events. */
 PROF__FN void prof__window_stop(struct prof_trace *s) {
     struct prof__execution *x = &prof__execution;
     prof_result result = PROF_OK;
     prof__devices_each(UINT32_MAX, PROF__DEVICE_STOP);
-    if (prof__streams_events(s)) prof__devices_each(UINT32_MAX, PROF__DEVICE_LATE);
     prof__window_close(s);
     if (x->span_count && s->stopped) result = prof__execution_append(s);
     if (x->result == PROF_OK) x->result = result;

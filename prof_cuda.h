@@ -12,7 +12,7 @@
 
    How it works
        A session opens CUPTI (libcupti.so of CUDA 11 to 13), which writes records into buffers of
-       ours. When one is full, its records are copied as they are. After prof_stop they become
+       ours. When one is full, its records are copied as they are. As it stops they become
        events: a kernel belongs to the zone that was innermost on the thread that launched it, when
        it did. Zones cost what they cost without a GPU.
        Work is kept in PROF_MODE_TRACE or a raw stream. Other modes keep none, and say so.
@@ -20,8 +20,8 @@
 
    Memory
        One block: prof_cuda_desc.memory, or a static array of PROF_CUDA_MEMORY bytes (80 MiB; pages
-       that are not touched cost nothing). What does not fit is counted: see prof_cuda_stats. When
-       the trace is first read, a launch also takes about 1.6 KB of the session's arena.
+       that are not touched cost nothing). What does not fit is counted: see prof_cuda_stats. As a
+       session stops, a launch also takes about 1.6 KB of its arena.
 
    Threads
        Set-up and shutdown: one thread, no session open. prof_cuda_push_id, prof_cuda_flush: any
@@ -1387,7 +1387,7 @@ PROF_CUDA__FN void prof_cuda__await_buffers(void) {
 }
 
 PROF_CUDA__FN void prof_cuda__judge(void);
-PROF_CUDA__FN void prof_cuda__hand_over(void *user);
+PROF_CUDA__FN void prof_cuda__hand_over(bool goes_on);
 PROF_CUDA__FN prof_result prof_cuda__stop(void *user) {
     struct prof_cuda__all *g = &prof_cuda__;
     prof_session session;
@@ -1406,10 +1406,8 @@ PROF_CUDA__FN prof_result prof_cuda__stop(void *user) {
     prof_cuda__lock();
     g->stats.lost_dropped += dropped;
     prof_cuda__unlock();
-    /* when the window goes on, or others are added to it, the memory is needed again */
     prof_session_info(&session);
-    if (session.desc.acc_events || !(session.enabled & PROF_ACTIVITY_CUDA))
-        prof_cuda__hand_over(NULL);
+    prof_cuda__hand_over(session.desc.acc_events || !(session.enabled & PROF_ACTIVITY_CUDA));
     PROF_CUDA__STORE(g->state, PROF_CUDA_READY);
     return PROF_OK;
 }
@@ -1982,8 +1980,9 @@ PROF_CUDA__FN void prof_cuda__hand(const char *r) {
     (void)prof_submit(&m.e, 1);          /* what does not fit is counted by the session */
 }
 
-/* Makes events of all records, once. user: NULL where the trace outlives them. */
-PROF_CUDA__FN void prof_cuda__hand_over(void *user) {
+/* Makes events of all records, once. goes_on: the window does, or others are added to it: the trace
+   outlives the records, whose memory is needed again. */
+PROF_CUDA__FN void prof_cuda__hand_over(bool goes_on) {
     struct prof_cuda__all *g = &prof_cuda__;
     prof_cuda__lock();
     if (!g->closed && g->low != g->base) {
@@ -1998,7 +1997,7 @@ PROF_CUDA__FN void prof_cuda__hand_over(void *user) {
                 g->recorded[g->recorded_count++] = (const prof_cuda__event *)(const void *)r;
         qsort((void *)g->recorded, g->recorded_count, sizeof *g->recorded, prof_cuda__event_order);
         g->shared += g->recorded_count * sizeof *g->recorded;
-        if (!user) g->shared = g->end;
+        if (goes_on) g->shared = g->end;
         for (const char *r = g->base; r < g->low; r += prof_cuda__size(r)) {
             uint32_t kind = prof_cuda__kind_at(r), what = prof_cuda__row(r)->what;
             if (!(kind & (PROF_CUDA__LEFT_OUT | PROF_CUDA__END)) &&
@@ -2220,8 +2219,7 @@ PROF_API PROF_CUDA__QUIET prof_result prof_cuda_init(const prof_cuda_desc *desc)
     struct prof_cuda__all *g = &prof_cuda__;
     const prof_device_desc d = {
         "CUDA", PROF_DEVICE_CUDA, PROF_ACTIVITY_CUDA, prof_cuda__prepare, prof_cuda__start,
-        prof_cuda__stop, prof_cuda__flush, prof_cuda__hand_over, prof_cuda__status_line,
-        prof_cuda__metadata, g };
+        prof_cuda__stop, prof_cuda__flush, prof_cuda__status_line, prof_cuda__metadata, g };
     prof_result result;
     if (g->state != PROF_CUDA_OFF || prof_cuda__session_open()) return PROF_ERROR_STATE;
     memset(g, 0, sizeof *g);

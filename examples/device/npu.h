@@ -59,7 +59,7 @@ static prof_result npu_stop(void *user) {
 static prof_result npu_join(void) {
     const prof_device_desc device = {
         "NPU", PROF_DEVICE_PRIVATEUSE1, PROF_ACTIVITY_PRIVATEUSE1, NULL, npu_start, npu_stop,
-        npu_pair, NULL, NULL, NULL, &npu };
+        npu_pair, NULL, NULL, &npu };
     npu.queue = prof_queue(npu_device, "compute");
     return prof_add_device(&device);
 }

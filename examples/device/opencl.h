@@ -100,7 +100,7 @@ static prof_result opencl_join(const cl_command_queue *queues, const char *const
                                uint32_t count) {
     const prof_device_desc device = {
         "OpenCL", PROF_DEVICE_OPENCL, PROF_ACTIVITY_PRIVATEUSE1, NULL, opencl_start, opencl_stop,
-        opencl_pair, NULL, NULL, NULL, &opencl };
+        opencl_pair, NULL, NULL, &opencl };
     if (!count || count > OPENCL_QUEUES) return PROF_ERROR_INVALID;
     for (uint32_t i = 0; i < count; i++) {
         opencl.queues[i] = queues[i];

@@ -62,7 +62,7 @@ static prof_result vulkan_pair(void *user) {
 static prof_result vulkan_join(void) {
     const prof_device_desc desc = {
         "Vulkan", PROF_DEVICE_VULKAN, PROF_ACTIVITY_PRIVATEUSE1, NULL, vulkan_pair, vulkan_pair,
-        NULL, NULL, NULL, NULL, NULL };   /* as a session starts, and as it stops */
+        NULL, NULL, NULL, NULL };   /* as a session starts, and as it stops */
     vk.row = prof_queue(vulkan, "graphics and compute");
     return prof_add_device(&desc);
 }
