@@ -4692,11 +4692,9 @@ typedef struct prof__outside {
     uint32_t launched, pending;          /* launches that are done; that are not */
     uint32_t launch_rows, queue_rows;    /* rows of averages, of the trace that they may have */
     bool any_backward;                   /* some event is backward; */
-    bool any_same, any_sequence;         /* has its parent's name; has a sequence number */
+    bool any_sequence;                   /* has a sequence number */
     prof__kernel *kernels;
     uint32_t kernel_count, kernel_max;
-    const char *own_end;                 /* of the memory from prof__scratch_end on, in which the
-                                            trace has extras of its own */
     uint64_t rejected, overlaps, unlinked, early;
 } prof__outside;
 
@@ -10974,10 +10972,10 @@ PROF__FN void prof__details_open(struct prof_trace *s, size_t *room) {
     d->made_end = &d->made;
     d->noted_end = &d->noted;
     d->unnamed.trace_name = "";
+    d->unnamed.has = PROF__HAS_SHARED;
     if (!room) return;
     d->room = room;
     d->high = (char *)((uintptr_t)prof__scratch_end(s) & ~(uintptr_t)7u);
-    s->outside.own_end = d->high;
     *room = (size_t)(d->high - (char *)(void *)s->events) / sizeof *s->events;
 }
 
@@ -12433,7 +12431,6 @@ PROF__FN void prof__link(struct prof_trace *s, char *scratch, uint32_t lanes) {
         if (p->first_child == PROF_NONE) p->first_child = i;
         else s->events[k.last_child[e->parent]].next_sibling = i;
         k.last_child[e->parent] = i;
-        s->outside.any_same = s->outside.any_same || strcmp(p->name, e->name) == 0;
     }
 }
 
@@ -12595,12 +12592,10 @@ PROF__FN char *prof__stack_take(struct prof_trace *s, size_t bytes) {
     return s->limit -= bytes;
 }
 
-/* Does an event own its extra? Modules, nodes and zone stacks share theirs. */
+/* Does an event own its extra? Modules, queues and zone stacks share theirs; extras of events that
+   a trace was made from are the caller's. */
 PROF__FN bool prof__extra_own(const struct prof_trace *s, const prof_event *e) {
-    const char *x = (const char *)e->extra;
-    if (!x || e->extra->has & PROF__HAS_SHARED) return false;
-    return (x >= prof__scratch_end(s) && x < s->outside.own_end) ||
-           (e->flags & PROF_EVENT_SUBMITTED && !s->built);
+    return e->extra && !s->built && !(e->extra->has & PROF__HAS_SHARED);
 }
 
 /* An event's extra, to be changed: its own, or a copy that is made now. NULL: no room. */
@@ -12873,7 +12868,7 @@ PROF__FN void prof__outside_tree(struct prof_trace *s, uint32_t lanes) {
     if (s->memory.count) prof__memory_sort(s, scratch);
     prof__link_by_time(s, scratch);
     if (s->memory.count) prof__memory_charge(s, scratch);
-    if (s->outside.any_same) prof__merge_duplicates(s);
+    prof__merge_duplicates(s);
     prof__move_up(s, scratch);
     prof__sum_up(s);
     if (s->outside.any_backward && s->built) prof__set_backward_stacks(s, scratch);
@@ -12909,7 +12904,6 @@ PROF__FN size_t prof__built_lay(struct prof_trace *s, char *memory, const prof_t
     s->threads = (prof_thread_info *)prof__pack_bytes(&k, NULL, threads * sizeof *s->threads, 16);
     s->scratch = (char *)prof__pack_bytes(&k, NULL, prof__built_scratch(count, threads) + own, 16);
     s->limit = memory ? memory + k.used : NULL;
-    s->outside.own_end = s->limit;
     return k.used;
 }
 
@@ -17346,7 +17340,7 @@ PROF__FN void prof__nodes_event(prof__nodes *n, prof__out *o, uint32_t i) {
     if (e->extra) node.with = *e->extra;
     else node.with.scope = 0;
     if (prof__is_annotation(e)) node.with.scope = PROF__USER_SCOPE;
-    if (s->outside.any_sequence && prof__asks_forward(e))
+    if (prof__asks_forward(e))
         node.fw_parent = prof__nodes_then(n, e->extra->fwd_thread, e->start_ns);
     prof__et_put(o, &node);
     prof__out_text(o, ",");
