@@ -11819,10 +11819,8 @@ PROF__FN prof_result prof__submit_event(struct prof_trace *s, const void *events
     uint32_t hash = prof__hash(name, &length), number;
     struct prof__submitted *to;
     prof__pack pack = { NULL, 0 };
-    if (e->thread >= s->thread_count || !prof__event_right(e) || prof__event_late(e)) {
-        s->outside.rejected++;
+    if (e->thread >= s->thread_count || !prof__event_right(e) || prof__event_late(e))
         return PROF_ERROR_INVALID;
-    }
     if (!prof__device_asked(e->device_type)) {
         PROF__BUMP(s->counts.not_kept, 1);
         return PROF_OK;
@@ -11831,10 +11829,7 @@ PROF__FN prof_result prof__submit_event(struct prof_trace *s, const void *events
     if (e->extra) (void)prof__pack_extra(&pack, e->extra);
     to = number ? (struct prof__submitted *)prof__take(prof__align(sizeof *to) + pack.used,
                                                        PROF__OUTSIDE_SHARE + kernels) : NULL;
-    if (!to) {
-        PROF__BUMP(s->counts.full, 1);
-        return PROF_ERROR_MEMORY;
-    }
+    if (!to) return PROF_ERROR_MEMORY;
     to->event = *e;
     to->event.site = PROF__PUSHED + number - 1;
     to->event.name = prof__site(to->event.site)->name;
@@ -11857,7 +11852,7 @@ PROF__FN bool prof__keeps_work(const struct prof_trace *s) {
     return !s->records_only && (s->mode != PROF_MODE_RING || prof__wide(s));
 }
 
-/* Adds each of a list to the session that is open. */
+/* Adds each of a list to the session that is open, or counts why it does not. */
 PROF__FN prof_result prof__submit_each(const void *list, size_t count,
                                        prof_result (*one)(struct prof_trace *, const void *,
                                                           size_t)) {
@@ -11877,6 +11872,8 @@ PROF__FN prof_result prof__submit_each(const void *list, size_t count,
         for (size_t i = 0; i < count; i++) {
             prof_result taken = one(s, list, i);
             if (taken != PROF_OK) result = taken;
+            s->outside.rejected += taken == PROF_ERROR_INVALID;
+            PROF__BUMP(s->counts.full, taken == PROF_ERROR_MEMORY);
         }
     }
     prof__unlock();
@@ -11899,16 +11896,11 @@ PROF__FN prof_result prof__submit_change(struct prof_trace *s, const void *chang
     bool placed = c->thread != PROF_NONE;
     prof__late *to;
     prof_event *e;
-    if ((!c->is_free && c->bytes >> 63) || (placed ? c->thread : 0) >= s->thread_count) {
-        s->outside.rejected++;
+    if ((!c->is_free && c->bytes >> 63) || (placed ? c->thread : 0) >= s->thread_count)
         return PROF_ERROR_INVALID;
-    }
     to = (prof__late *)prof__take(prof__align(sizeof *to),
                                   PROF__OUTSIDE_SHARE + prof__align(sizeof to->memory));
-    if (!to) {
-        PROF__BUMP(s->counts.full, 1);
-        return PROF_ERROR_MEMORY;
-    }
+    if (!to) return PROF_ERROR_MEMORY;
     memset(to, 0, sizeof *to);
     to->memory.ns = c->ns;
     to->memory.address = c->address;
@@ -11940,7 +11932,8 @@ PROF__FN uint32_t prof__submit_thread(uint64_t id, const char *name, bool os) {
     uint32_t thread = PROF_NONE;
     prof__lock();
     os = os && s->platform.thread_id;
-    for (r = s->open ? s->rows : NULL; r; r = r->next)   /* the last to have this id may still live */
+    /* the last to have this id may still live */
+    for (r = s->open ? s->rows : NULL; r; r = r->next)
         if ((os ? r->os_id : prof__row_told(r)) == id && (!row || os || !s->platform.thread_id))
             row = r;
     if (!row && s->open) {
@@ -12592,16 +12585,17 @@ PROF__FN char *prof__stack_take(struct prof_trace *s, size_t bytes) {
     return s->limit -= bytes;
 }
 
-/* Does an event own its extra? Modules, queues and zone stacks share theirs; extras of events that
-   a trace was made from are the caller's. */
-PROF__FN bool prof__extra_own(const struct prof_trace *s, const prof_event *e) {
-    return e->extra && !s->built && !(e->extra->has & PROF__HAS_SHARED);
+/* An event's extra, if no other event has it: modules, queues and zone stacks share theirs. NULL:
+   it has none, or it is the caller's, whose events a trace was made of. */
+PROF__FN prof_extra *prof__extra_own(const struct prof_trace *s, const prof_event *e) {
+    bool own = e->extra && !s->built && !(e->extra->has & PROF__HAS_SHARED);
+    return own ? (prof_extra *)(uintptr_t)e->extra : NULL;
 }
 
 /* An event's extra, to be changed: its own, or a copy that is made now. NULL: no room. */
 PROF__FN prof_extra *prof__own_extra(struct prof_trace *s, prof_event *e) {
-    prof_extra *x;
-    if (prof__extra_own(s, e)) return (prof_extra *)(uintptr_t)e->extra;
+    prof_extra *x = prof__extra_own(s, e);
+    if (x) return x;
     x = (prof_extra *)(void *)prof__stack_take(s, sizeof *x);
     if (!x) {
         PROF__COUNT(prof__loose.details_cut);
@@ -13041,7 +13035,7 @@ PROF__FN void prof__stacks_set(struct prof_trace *s) {
     p.list = (prof__path *)(((uintptr_t)(index + 2 * n) + 7) & ~(uintptr_t)7);
     for (uint32_t i = 0; i < n; i++) {
         prof_event *e = s->events + i;
-        prof_extra *own = prof__extra_own(s, e) ? prof__own_extra(s, e) : NULL;
+        prof_extra *own = prof__extra_own(s, e);
         of_event[i] = p.want.parent = prof__moved(of_event, e->parent);
         if (!e->site || e->flags & PROF_EVENT_SUBMITTED) continue;
         p.want.site = e->site;
