@@ -262,8 +262,9 @@ static size_t plain_size(const char *text, size_t size) {
 #ifdef __SSE2__
     const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\');
     const __m128i less = _mm_set1_epi8('<'), space = _mm_set1_epi8(' '), last = _mm_set1_epi8('~');
-    for (; size - plain >= 16; plain += 16) {
-        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(text + plain));
+    for (; size >= 16 && plain < size; plain += 16) {
+        size_t at = size - plain >= 16 ? plain : size - 16;          /* the last ones overlap */
+        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(text + at));
         __m128i marks = _mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, slash));
         __m128i ends = _mm_or_si128(_mm_cmplt_epi8(bytes, space), _mm_cmpgt_epi8(bytes, last));
         marks = _mm_or_si128(_mm_or_si128(marks, ends), _mm_cmpeq_epi8(bytes, less));
@@ -271,7 +272,7 @@ static size_t plain_size(const char *text, size_t size) {
     }
 #endif
     while (plain < size && is_plain(text[plain])) plain++;
-    return plain;
+    return plain < size ? plain : size;
 }
 
 void output_json_text(output *out, const char *text, size_t size) {

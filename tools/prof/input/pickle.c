@@ -56,6 +56,7 @@ static size_t refuse(pickle_op *op, uint8_t code) {
 /* Little-endian. */
 static uint64_t number_at(const uint8_t *p, size_t width) {
     uint64_t number = 0;
+    if (width == 1) return *p;                   /* most */
     for (size_t i = 0; i < width && i < 8; i++) number |= (uint64_t)p[i] << 8 * i;
     return number;
 }
