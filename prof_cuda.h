@@ -30,15 +30,16 @@
    Macro and environment
        PROF_CUDA_MEMORY n         bytes of the built-in block
        PROF_CUDA_CUPTI            path of the libcupti to open; else: one that is loaded, then the
-                                  loader's, then those beside the CUDA libraries that are loaded, in
-                                  CUDA_HOME, CUDA_PATH, CONDA_PREFIX, VIRTUAL_ENV (pip's too),
-                                  /usr/local/cuda, pip's of the pythons on PATH: of the driver's
-                                  CUDA, then older, then newer
+                                  loader's, then those beside loaded CUDA libraries, in CUDA_HOME,
+                                  CUDA_PATH, CONDA_PREFIX, VIRTUAL_ENV, /usr/local/cuda, by the
+                                  pythons on PATH: of the driver's CUDA, then older, then newer
        NVTX_INJECTION64_PATH      for PROF_CUDA_MARKERS: path of libcupti, which NVTX reads
 
    Limits
-       A stop while a stream is captured does not wait for the GPU, as that would make the capture
-       fail: what runs is cut off, and flagged.
+       A stop does not wait for the GPU while a stream is captured, as the capture would fail: what
+       runs is cut off, and flagged. Captures from before the session fail, unless no_sync is set.
+       Before CUDA 13.3 CUPTI serves one profiler at a time: a torch.profiler that starts in a
+       session sees no GPU work, and says so; after a torch.profiler this one sees none.
        CUPTI of CUDA 13 before 13.1 Update 1 may mix up which graph launch a kernel came from, after
        a process's first session: prof_cuda_stats.graph_doubts.
        On Windows only what desc.symbol finds.
@@ -65,8 +66,7 @@ enum {                                   /* prof_cuda_desc.records */
     PROF_CUDA_SYNC = 32,                 /* waits for events, streams, contexts */
     PROF_CUDA_DEVICE_MEMORY = 64,        /* every allocation and release on the device */
     PROF_CUDA_EXTERNAL_IDS = 128,        /* ids from prof_cuda_push_id */
-    PROF_CUDA_MARKERS = 256,             /* NVTX ranges and marks, as CUPTI sees them: where
-                                            NVTX_INJECTION64_PATH in the environment is its path */
+    PROF_CUDA_MARKERS = 256,             /* NVTX ranges and marks: see NVTX_INJECTION64_PATH */
     PROF_CUDA_DEFAULT = 31
 };
 
