@@ -25,7 +25,7 @@
        open         begun and not yet ended; frame: what a thread keeps of an open zone
        record       the 12 bytes that a zone leaves when it ends
        arena        all memory of the profiler; chunk: a piece of it that one thread fills with
-                    records
+                    records; slot: the room for one item, in a chunk, an array or an index
        session      from prof_start to prof_stop; window: those of its steps that are saved together
        trace        what a session or a window recorded
        event        what a trace says of one zone, or of other things that took time
@@ -121,23 +121,24 @@
        destructor has run is dropped: dropped_busy.
 
    Signals and fork
-       A signal handler may mark zones and call prof_push, prof_pop, prof_instant, prof_counter. It
-       must close what it begins, and return (no longjmp). It may come in the middle of a begin or
-       an end. While its thread is in the slow path (first zone, new chunk, new name, an argument,
-       slow clock) what it marks is dropped: dropped_busy. Where the zone around a handler's zones
-       was dropped or just recorded, "(lost)" takes its place, and is counted as lost. Do not call
-       in a handler: prof_start, prof_stop, prof_step, prof_thread_end, prof_get_stats, queries.
+       A signal handler may mark zones and call prof_push, prof_pop, prof_instant, prof_counter,
+       even in the middle of a begin or an end. It must end what it begins, and return (no longjmp).
+       What it marks while its thread is in the slow path (first zone, new chunk, new name, an
+       argument, slow clock) is dropped: dropped_busy. If the zone around a handler's zones was
+       dropped or just recorded, the trace has a zone "(lost)" instead, which is counted: lost. A
+       handler must not call prof_start, prof_stop, prof_step, prof_thread_end, prof_get_stats or
+       queries.
        After fork() the child records nothing until it calls prof_start() (or see prof_start_env);
        what a child of _Fork() records is lost, its parent's session goes on.
-       A child of vfork() shares its parent's memory: PROF_BEGIN where only such children have been
-       begins no zone; it must end others before exec(), and end none of its parent's.
+       A child of vfork() shares its parent's memory. It must end its zones before exec(), and end
+       none of its parent's; a PROF_BEGIN that only such children have reached begins no zone.
 
    What the figures mean
        CPU time is wall time, as in PyTorch: a zone that waits or is preempted goes on counting.
        Shares are of all threads' self time. Each level of a recursion counts, so a total can pass
-       100 %. The clock is the CPU's counter where that runs at one rate, else, or with
-       PROF_OS_CLOCK, the system's. The two are compared at start, at stop and now and then
-       between, for which the first prof_stop() may wait until 5 ms after the first prof_start().
+       100 %. The clock is the CPU's counter where that runs at one rate; else, or with
+       PROF_OS_CLOCK, it is the system's. The two are compared at start, at stop and now and then
+       between; for this the first prof_stop() may wait until 5 ms after the first prof_start().
        Parents and children come from the order of begins and ends, so they are right even where
        the clock stands still; a clock that goes back is counted. An empty zone reads as about one
        clock read; the rest of its cost is its parent's self time.
@@ -164,7 +165,7 @@
 #  include "prof.h needs C99 or C++11"      /* a file that is not there: the compiler stops here */
 #endif
 #if defined(PROF_CORE) || defined(PROF_CORE_H)
-#  error "PROF_CORE is a file of its own: include examples/baremetal/core.h, not prof.h"
+#  error "PROF_CORE is a file of its own: include examples/baremetal/core.h in the place of prof.h"
 #endif
 #ifdef PROF_STRING
 #  error "PROF_STRING is gone: link the C library, or compile examples/baremetal/string.c with it"
@@ -467,14 +468,14 @@ typedef enum prof_clock {
 } prof_clock;
 
 /* Counts since prof_start; with a schedule, of the last window. dropped is the sum of the dropped_
-   fields. "..." goes on with the field above that has none. */
+   fields. "..." repeats the beginning of the comment above. */
 typedef struct prof_stats {
     uint64_t recorded;                   /* zones, without those in summed */
     uint64_t dropped;                    /* begins and other records that were not recorded */
     uint64_t dropped_full;               /* ... the arena was full, and the room for sums too */
     uint64_t dropped_deep;               /* ... beyond max_depth, where sums had no room, either */
     uint64_t dropped_threads;            /* ... no thread state was free (max_threads) */
-    uint64_t dropped_sites;              /* ... no room for the name; no zones but on targets */
+    uint64_t dropped_sites;              /* ... no room for the name; hosted: of moments alone */
     uint64_t dropped_busy;               /* ... a signal handler's, or after the thread's end, or
                                             the lock was held too long */
     uint64_t unbalanced;                 /* second ends of the same zone or range: ignored */
@@ -494,9 +495,9 @@ typedef struct prof_stats {
                                             actions of schedule_fn that are no prof_action */
     uint64_t lost;                       /* zones "(lost)"; see "Signals and fork" */
     uint64_t overwritten;                /* zones that PROF_MODE_RING no longer holds */
-    uint64_t stalled_us;                 /* PROF_MODE_STREAM: the time that threads, their chunks
-                                            full, waited in their zones, */
-    uint64_t stream_failures;            /* and times its sink returned false */
+    uint64_t stalled_us;                 /* PROF_MODE_STREAM: how long threads, their chunks full,
+                                            waited for the sink within their zones */
+    uint64_t stream_failures;            /* ... how often the sink returned false */
     uint64_t memory_unknown;             /* frees of what is not allocated in this trace */
     uint64_t memory_missed;              /* allocations at an address that was not freed before */
     uint64_t details_cut;                /* inputs, texts, arguments and stacks that did not fit */
@@ -505,7 +506,7 @@ typedef struct prof_stats {
     uint64_t others;                     /* zones under the name "(others)", since there was no room
                                             for their own or its sums (memory, PROF_MAX_SITES),
                                             or a signal handler began them */
-    uint64_t deep;                       /* ... of those in summed, zones inside max_depth others */
+    uint64_t deep;                       /* zones inside max_depth others; also in summed */
     uint32_t threads;                    /* that recorded */
     prof_clock clock;
     uint64_t ticks_per_second;           /* of that clock, so far; 0: not known, ns are ticks */
@@ -524,16 +525,16 @@ enum {                                   /* prof_stats.warnings, and in the trac
 };
 
 /* Opens a session; NULL or zeroed: every default. Any thread. Errors, of which prof_strerror says
-   more: STATE: one is open. MEMORY: the arena is too small, or its widest part between the chunks
-   that running threads still hold of sessions before, until they record. INVALID: a field of desc
+   more: STATE: one is open. MEMORY: the arena is too small, or chunks that threads still hold from
+   earlier sessions (until they record again) split it into parts that are. INVALID: a field of desc
    is wrong. UNSUPPORTED: this system, a stream, or the devices asked for cannot do it.
-   Freestanding: not in an interrupt (prof_stop may); UNSUPPORTED: its clock does not count, or
-   hw_counters or numbers are asked for. */
+   Freestanding: not in an interrupt, where prof_stop may be called; UNSUPPORTED: the clock does
+   not count, or hw_counters or numbers are asked for. */
 PROF_API prof_result prof_start(const prof_desc *desc);
 
 /* Closes the session; zones still open end now. NULL only when no session was open (or in one of
-   its callbacks). The trace holds the last window; an open one goes to on_trace_ready first.
-   Threads may go on marking zones: they are not recorded. */
+   its callbacks). The trace holds the last window; one that is open goes to on_trace_ready first.
+   Threads may go on marking zones, which are not recorded. */
 PROF_API prof_trace *prof_stop(void);
 
 /* Begins the next step and returns its action. Windows open and close here as the schedule says; a
@@ -552,12 +553,12 @@ PROF_API prof_result prof_toggle(uint32_t activities, bool enable);
 /* What a schedule does at a step, from 0 on. Pure, any thread. active 0: PROF_ACTION_NONE. */
 PROF_API prof_action prof_schedule_action(const prof_schedule *schedule, uint64_t step);
 
-/* A result in English words, never NULL: of the last error of this kind what is known of it, as
-   "prof_desc.max_depth is 300: 255 at most". One text per process: read it before the next call,
-   and once. */
+/* A result in English words, never NULL. After an error it tells what is known of the last one of
+   this kind, as "prof_desc.max_depth is 300: 255 at most". One text per process: read it before the
+   next call, and once. */
 PROF_API const char *prof_strerror(prof_result result);
 
-/* The counts of a trace; of one made from events, recorded is how many there are. NULL: those of
+/* The counts of a trace; of one made from events, recorded is the number of events. NULL: those of
    the open session, or of the last one; any thread; exact after prof_stop. */
 PROF_API prof_stats prof_get_stats(const prof_trace *trace);
 
@@ -575,13 +576,13 @@ PROF_API void prof_tick(void);
 
 /* PROF_MODE_STREAM: writes what was recorded since the last flush to desc.stream. Threads whose
    chunks are full do so themselves (see desc.when_full). So that they seldom have to, call it from
-   an idle loop, or from a thread that sleeps 1 ms or so in between: without a pause it takes the
-   cache lines that other threads record into, and zones cost them twice as much. Freestanding, a
+   an idle loop, or from a thread that sleeps about 1 ms in between: without a pause it takes the
+   cache lines that other threads record into, and their zones cost twice as much. Freestanding, a
    raw stream keeps a context's records back until they are 48, or a quarter of a second old. The
    sink runs on the thread that flushes (any, one at a time), also in a signal handler that marks
    zones (not with PROF_FULL_DROP); it must not call prof_start, prof_stop or prof_flush.
-   PROF_ERROR_SINK: it returned false; the same comes again with the next flush; zones are dropped
-   and counted while all chunks are full. PROF_ERROR_STATE: no such session, or in the sink. */
+   PROF_ERROR_SINK: it returned false; the next flush writes the same bytes again; while all chunks
+   are full zones are dropped and counted. PROF_ERROR_STATE: no such session, or in the sink. */
 PROF_API prof_result prof_flush(void);
 
 /* Writes what PROF_MODE_TRACE or _RING holds, zones still open included, as a raw stream, which
@@ -681,7 +682,7 @@ typedef struct prof_event {
     uint16_t flags;                      /* PROF_EVENT_... */
 } prof_event;
 
-/* An event's site, and its amounts, with and without those of its children; 0: it has none. */
+/* What an event amounts to, with its children and (self_) without; 0: nothing. */
 typedef struct prof_event_totals {
     const prof_site *site;
     int64_t cpu_time_total_ns, self_cpu_time_total_ns;
@@ -840,19 +841,19 @@ PROF_API const prof_event *prof_events(const prof_trace *trace, void *memory, si
 /* The threads that recorded, by index. */
 PROF_API const prof_thread_info *prof_threads(const prof_trace *trace, size_t *count);
 
-/* The name of counter i, from 0, of desc.hw_counters, then desc.numbers; NULL: there are not so
-   many. Names of hw_counters are those of `perf list`: cycles, instructions, cache-references,
+/* The name of counter i, from 0, of desc.hw_counters, then desc.numbers; NULL: there are fewer.
+   Names of hw_counters are those of `perf list`: cycles, instructions, cache-references,
    cache-misses, branches, branch-misses, ref-cycles, stalled-cycles-frontend,
    stalled-cycles-backend, L1-dcache-loads, L1-dcache-load-misses, LLC-loads, LLC-load-misses,
    dTLB-load-misses, iTLB-load-misses, and rHEX for a raw one (all of them in user mode only);
    task-clock (ns), page-faults, minor-faults, major-faults, context-switches, cpu-migrations.
-   Linux: each begin and end of a zone reads them by a system call, some 0.5 us each; a thread keeps
-   a file open for each until it exits or calls prof_thread_end. A zone that ends on another thread
-   than it began on, or that prof_stop ends, has no counts. prof_start refuses a counter that is
-   unknown, missing or not allowed; prof_strerror tells why. */
+   Linux: each begin and end of a zone reads each of them by a system call of about 0.5 us; a thread
+   keeps a file open for each until it exits or calls prof_thread_end. A zone that ends on another
+   thread than it began on, or that prof_stop ends, has no counts. prof_start refuses a counter that
+   is unknown, missing or not allowed; prof_strerror tells why. */
 PROF_API const char *prof_hw_counter_name(const prof_trace *trace, uint32_t i);
 
-/* An event's site; its times and memory, with and without its children. */
+/* The site, times and memory of an event. */
 PROF_API prof_event_totals prof_event_total(const prof_trace *trace, const prof_event *event);
 
 /* One row per name, and per what desc (NULL: nothing) adds to it, in first-seen order; fills at
@@ -865,16 +866,17 @@ PROF_API prof_average prof_total_average(const prof_trace *trace);
 
 /* PROF_MODE_AGGREGATE: the sums so far, a row for each name, in the order in which names came;
    while threads go on recording, or after prof_stop. Fills at most max rows and returns how many
-   there are; 0 in other modes. Zones that are open do not count yet. p50, p90 and p99 come from a
-   histogram whose buckets double: at most a factor of 2 off. For prof_write_rows; by site:
-   prof_key_averages. Any thread; not in a signal handler: it may read the program's file. */
+   there are; 0 in other modes. Open zones do not count yet. p50, p90 and p99 come from a histogram
+   whose buckets double: they are off by a factor of 2 at most. prof_write_rows prints the rows;
+   prof_key_averages has them by site. Any thread; not in a signal handler: it may read the
+   program's file. */
 PROF_API size_t prof_snapshot(prof_average *rows, size_t max);
 
 /* PyTorch's table. desc NULL: key averages by self CPU time. */
 PROF_API prof_result prof_write_table(const prof_trace *trace, const prof_table_desc *desc,
                                       prof_sink out);
 
-/* prof_write_table to stdout; on a terminal it fits its width (see prof_table_desc.width). */
+/* prof_write_table to stdout; on a terminal it fits the width (see prof_table_desc.width). */
 PROF_API prof_result prof_print_table(const prof_trace *trace, const prof_table_desc *desc);
 
 /* The same of the caller's rows (row.first: their first-seen order), which are sorted in place.
@@ -883,16 +885,16 @@ PROF_API prof_result prof_print_table(const prof_trace *trace, const prof_table_
 PROF_API prof_result prof_write_rows(prof_average *rows, size_t count, const prof_view *view,
                                      const prof_table_desc *desc, prof_sink out);
 
-/* One line for each event that has a stack and 1 us or more, as EventList.export_stacks writes. */
+/* A line for each event that has a stack and lasts 1 us or more, as EventList.export_stacks. */
 PROF_API prof_result prof_write_event_stacks(const prof_trace *trace, prof_metric metric,
                                              prof_sink out);
 
 /* Folded stacks, `outer;inner 123` with microseconds or bytes, for flamegraph.pl and speedscope: a
-   line for each distinct stack with at least 1. Where memory does not hold all stacks, inner ones
-   are one stack, `(deeper)` (freestanding: PROF_ERROR_MEMORY); prof_events with memory gives more.
-   With native stacks the functions stand between the zones that they called. metric: one that
-   is a sum (NONE: self CPU time); self_ metrics count the event alone, others its children, too.
-   PROF_ERROR_INVALID: CPU_TIME, DEVICE_TIME, COUNT, FLOPS. */
+   line for each distinct stack of 1 or more. If memory does not hold all stacks, inner ones are
+   merged into `(deeper)` (freestanding: PROF_ERROR_MEMORY); prof_events with memory gives more.
+   Native functions stand between the zones around them. metric: one that is a sum (NONE: self CPU
+   time); self_ metrics count the event alone, others its children, too. PROF_ERROR_INVALID:
+   CPU_TIME, DEVICE_TIME, COUNT, FLOPS. */
 PROF_API prof_result prof_write_stacks(const prof_trace *trace, prof_metric metric, prof_sink out);
 
 /* Chrome trace JSON, for Perfetto, chrome://tracing, speedscope; desc NULL: Kineto's format,
@@ -904,10 +906,10 @@ PROF_API prof_result prof_write_stacks(const prof_trace *trace, prof_metric metr
        "sums": [{"name", "count", "total", "self", "min", "max", "p50", "p90", "p99"}, ...]: a row
        per name, of these zones alone; prof_average_add joins it with the row of the events;
        "sums_by_site", where a name has several sites: the same, a row per site, with "source".
-   "sites" in it is [{"name", "source": "file:line"}, ...]: the program's names that have one site
-   alone, so that their events need not tell it. A streamed array tells no sites.
-   In the timeline an instant "timeline ends" tells where a thread's timeline ends. A zone that was
-   open then ends there, with "finished": false and "partial": true; its call is in the sums. */
+   "sites" in it is [{"name", "source": "file:line"}, ...]: the program's names that have one site,
+   so that their events need not name it. A streamed array names no sites.
+   An instant "timeline ends" shows where a thread's timeline ends. A zone that was open then ends
+   there, with "finished": false and "partial": true; its call is in the sums. */
 PROF_API prof_result prof_write_chrome(const prof_trace *trace, const prof_chrome_desc *desc,
                                        prof_sink out);
 
@@ -923,7 +925,7 @@ PROF_API prof_result prof_write_memory_timeline(const prof_trace *trace,
 
 /* What ran, in which order, on which inputs, as JSON of the schema 1.1.1-chakra.0.0.4: a node for
    each zone (none for device activities), whose ctrl_deps is the node around it. Arguments of zones
-   become attributes: op_schema, kernel_backend, kernel_file, tensor_range are known to readers.
+   become attributes; readers know op_schema, kernel_backend, kernel_file and tensor_range.
    PROF_ERROR_STATE: the session kept no events. PyTorch: ExecutionTraceObserver */
 PROF_API prof_result prof_write_execution_trace(const prof_trace *trace, prof_sink out);
 
@@ -943,13 +945,13 @@ PROF_API size_t prof_event_kernels(const prof_trace *trace, const prof_event *ev
 PROF_API prof_result prof_average_add(prof_average *into, const prof_average *from);
 
 /* A file as a sink: any writer takes file.sink, several of them one after the other. It is written
-   under a temporary name beside path and renamed by prof_file_close, so that path is never half a
-   file; its rights are the old one's. A link is replaced; a device or a pipe is written in place.
+   under a temporary name beside path, which prof_file_close renames: path is never half a file. It
+   has the rights of the file it replaces. A link is replaced; a device or pipe is written in place.
    .gz by its ending, with PROF_ZLIB. */
 typedef struct prof_file {
     prof_sink sink;                      /* from open to close, while the struct must not move */
     bool failed;                         /* a write has; or set it: close leaves nothing behind */
-    bool in_place;                       /* this and the rest are the library's own */
+    bool in_place;                       /* from here on: the library's own */
     int error;
     size_t path_size;
     intptr_t handle;
@@ -983,7 +985,7 @@ PROF_API void prof_trace_handler(void *handler, prof_trace *trace);
 /* Which tensor an input or output is, for execution traces. */
 typedef struct prof_tensor {
     uint64_t id, storage;                /* the caller's numbers of it and of its memory; 0: none */
-    int64_t offset;                      /* elements from the begin of its storage */
+    int64_t offset;                      /* elements from the start of its storage */
     prof_device device;
 } prof_tensor;
 
@@ -1040,16 +1042,16 @@ typedef enum prof_memory_kind {          /* as PyTorch's memory timeline tells t
     PROF_MEMORY_AUTOGRAD_DETAIL
 } prof_memory_kind;
 
-/* The token of a range: see prof_async_begin. To be kept as it is. */
+/* The token of a range: see prof_async_begin. Keep it as it is. */
 typedef struct prof_async { uint64_t id, start; uint32_t generation, site, thread; } prof_async;
 
-/* How many zones a thread has open: see prof_mark. A value, to be kept as it is. */
+/* How many zones a thread has open: see prof_mark. Keep it as it is. */
 typedef struct prof_open_zones {
     uint64_t thread;
     uint32_t generation, zones, dropped;
 } prof_open_zones;
 
-/* What prof_flops takes beside the shapes of the inputs. Zeroed: the defaults. */
+/* What prof_flops takes beside the inputs' shapes. Zeroed: the defaults. */
 typedef struct prof_flops_desc {
     bool with_flops;                     /* the small set; see prof_flops */
     bool transposed;                     /* convolution: a transposed one */
@@ -1065,9 +1067,8 @@ typedef struct prof_flops_desc {
    what it worked on, as points, bytes or rows. Numbers are arguments in the trace, columns of
    tables ("Self points", "points") and prof_average.counters, after those of desc.hw_counters. What
    is added outside of zones, or after the timeline ended, is left out and counted (details_cut,
-   not_kept). A zone's record is longer by a slot for each number, where any is not 0. Nothing where
-   desc.numbers has no such number, nor in freestanding builds. Any thread; not in a signal
-   handler. */
+   not_kept). A zone with any that is not 0 takes a slot more for each. Does nothing if desc.numbers
+   has no such number, or in freestanding builds. Any thread; not in a signal handler. */
 PROF_API void prof_add(uint32_t index, int64_t value);
 
 /* snprintf by the formatter of prof_push_f. The text is cut to size; returns its length then,
@@ -1079,7 +1080,7 @@ PROF_API size_t prof_format_text(char *buf, size_t size, const char *format, ...
 /* Hosted builds alone have the rest of this room. */
 
 /* prof_counter with a fraction; the trace has as many digits as it takes to read the same number
-   back. NaN and the infinities are null. Not in freestanding builds: count thousandths there. */
+   back. NaN and the infinities become null. Freestanding builds have prof_counter alone. */
 PROF_API void prof_counter_f(const char *name, double value);
 
 /* ---- what the innermost open zone of the calling thread carries; all of it is copied ----
@@ -1123,10 +1124,10 @@ PROF_API void prof_module_pop(void);
    good for many jumps, while its zones are open. A mark of another thread, context, session or
    window, or of a zone that has ended, is ignored and counted (unbalanced, cut). Any thread; not in
    a signal handler that interrupted the profiler: dropped_busy. C++ exceptions end scopes by
-   themselves. Without these calls a thread ends what its own stack no longer has, that is, what
-   began deeper than it is now, or at the same place (x86-64 and aarch64): instrumented functions,
-   with all zones in them, when it begins another; those of PROF_SCOPE and its kin once it has three
-   quarters of max_depth open. */
+   themselves. Without these calls a thread ends zones whose stack frames are gone, as they lay as
+   deep as it is now or deeper (x86-64 and aarch64): of instrumented functions, with all zones in
+   them, when the next one begins; of PROF_SCOPE and its kin once three quarters of max_depth are
+   open. */
 PROF_API prof_open_zones prof_mark(void);
 PROF_API void prof_unwind(prof_open_zones mark);
 
@@ -1142,10 +1143,10 @@ PROF_API void *prof_context_switch(void *context);
 
 /* An allocation, or a free: charged to the zones that are open on the calling thread, and an
    instant in the trace. A free's bytes are those of the allocation at this address, on any thread.
-   pointer NULL with bytes: an allocation that failed, [OutOfMemory]; without bytes: ignored.
-   Counted in prof_stats and left out: over 2^63 - 1 bytes, frees of what is not allocated. An
-   allocation at an address in use ends the one before, whose free was missed: counted. PyTorch:
-   reportMemoryUsage() */
+   pointer NULL with bytes: an allocation that failed, [OutOfMemory]; without bytes: ignored. Over
+   2^63 - 1 bytes, and frees of what is not allocated, are left out and counted (rejected,
+   memory_unknown). An allocation at an address in use ends the one before, whose free was missed
+   (memory_missed). PyTorch: reportMemoryUsage() */
 PROF_API void prof_memory_alloc(const void *pointer, size_t bytes, prof_device device)
     PROF__ADDRESS(1);
 PROF_API void prof_memory_free(const void *pointer, prof_device device) PROF__ADDRESS(1);
@@ -1174,7 +1175,7 @@ PROF_API uint64_t prof_flow(uint64_t number);
      convolution_backward (grad_output, x, weight): for each gradient asked for as much as forward;
      scaled dot product attention of every name (query, key, value: two products) and backward
      (grad_output, query, key, value: five).
-   - desc.with_flops: that of profile(with_flops=True): mm, addmm, bmm, baddbmm, conv2d; add, mul
+   - desc.with_flops: the set of profile(with_flops=True): mm, addmm, bmm, baddbmm, conv2d; add, mul
      (the first input's elements). Others are 0: a conv2d calls ops that must not count again. */
 PROF_API uint64_t prof_flops(const char *op, const prof_shape *inputs, uint32_t count,
                              const prof_flops_desc *desc);
@@ -1186,7 +1187,7 @@ typedef uint64_t (*prof_flops_formula)(const prof_shape *inputs, uint32_t count,
                                        const prof_flops_desc *desc);
 
 /* Registers a formula for the op `name`, where `aten::` may be left out; name must live as long as
-   the process. It replaces any other one; NULL takes it back. Any thread, at any time: it counts
+   the process. It replaces an earlier one; NULL removes that. Any thread, at any time: it counts
    for traces that are read from then on. PROF_ERROR_INVALID: no name. PROF_ERROR_MEMORY: there are
    64. PyTorch: register_flop_formula() */
 PROF_API prof_result prof_flops_register(const char *name, prof_flops_formula formula);
@@ -1210,9 +1211,9 @@ typedef struct prof_distributed {
 } prof_distributed;
 PROF_API prof_result prof_set_distributed(const prof_distributed *info);
 
-/* ---- observers: told of what is recorded, as it is recorded ---- */
+/* ---- observers: called with what is recorded, as it is recorded ---- */
 
-/* The callbacks may be NULL. begin, end, instant and counter run on the recording thread, which
+/* Any callback may be NULL. begin, end, instant and counter run on the recording thread, which
    waits for them; zones in them are dropped and counted, and they must not start, step or stop the
    session. Each end belongs to the thread's last begin; zones that prof_stop ends get no end. While
    there are observers every zone takes the slow path. */
@@ -1231,17 +1232,16 @@ typedef struct prof_observer {
 } prof_observer;
 
 /* Adds an observer for the sessions to come; *observer is copied. They are called in the order in
-   which they were added. PROF_ERROR_STATE: a session is open, or one with this user is there.
-   PROF_ERROR_MEMORY: there are 8. prof_remove_observer takes the one with this user away;
+   which they were added. PROF_ERROR_STATE: a session is open, or an observer with this user exists.
+   PROF_ERROR_MEMORY: there are 8. prof_remove_observer removes the one with this user;
    PROF_ERROR_INVALID: there is none. */
 PROF_API prof_result prof_add_observer(const prof_observer *observer);
 PROF_API prof_result prof_remove_observer(const void *user);
 
-/* Turns zones and instants into ITT tasks of these names in the domain "prof", for VTune and others
-   that set INTEL_LIBITTNOTIFY64; false turns this off. No header or library of theirs is needed.
+/* Turns zones and instants into ITT tasks of these names in the domain "prof", for VTune and other
+   tools that set INTEL_LIBITTNOTIFY64, without their headers or libraries; false turns it off.
    PROF_ERROR_UNSUPPORTED: no tool listens; prof_strerror says what is missing. PROF_ERROR_STATE: a
-   session is open, or it is on already; other errors: prof_add_observer. PyTorch: emit_itt().
-   NVTX ranges: prof_cuda_emit_nvtx in prof_cuda.h. */
+   session is open, or it is on already. PyTorch: emit_itt(). NVTX: prof_cuda_emit_nvtx. */
 PROF_API prof_result prof_emit_itt(bool on);
 
 /* ITT tasks of the program's own; they need no session. Any thread. range_push returns the depth of
@@ -1290,12 +1290,12 @@ typedef struct prof_device_desc {
     prof_result (*stop)(void *user);     /* calls prof_submit for the rest; after a good start */
     void (*flush)(void *user);           /* at each prof_step while started */
     const char *(*status)(void *user);   /* what went wrong, for footer and head; NULL: nothing */
-    size_t (*metadata)(void *user, char *buf, size_t size);   /* JSON members for the trace's head;
-                                            returns their length, cut to size as by snprintf */
+    size_t (*metadata)(void *user, char *buf, size_t size);   /* writes JSON members for the
+                                            trace's head; returns their length, as snprintf does */
     void *user;
 } prof_device_desc;
 
-/* Memory handed out or taken back, told of afterwards: see prof_submit_memory. */
+/* An allocation or a free that is reported afterwards: see prof_submit_memory. */
 typedef struct prof_memory_change {
     int64_t ns;                          /* when, by prof_now()'s clock */
     uint64_t address;
@@ -1363,12 +1363,12 @@ PROF_API void prof_task_gone(uint32_t number);
 #  define prof_task_in(number, name) ((void)(number), (void)(name))
 #  define prof_task_gone(number) ((void)(number))
 
-/* Tells of the session as it is now. Also in callbacks. */
+/* Fills in the session as it is now. Also in callbacks. */
 PROF_API void prof_session_info(prof_session *session);
 
 /* The OS's steady clock in ns (CLOCK_MONOTONIC, QueryPerformanceCounter), which device runtimes
-   read, too. prof_session.start_ns is by this clock. It needs no session. Also in a signal
-   handler. 0: it cannot be read. */
+   read, too, as does prof_session.start_ns. Needs no session. Also in a signal handler. 0: it
+   cannot be read. */
 PROF_API int64_t prof_os_now(void);
 
 /* getenv for profilers, UTF-8 also on Windows; NULL in a program with other rights than its
@@ -1387,7 +1387,7 @@ PROF_API uint64_t prof_thread_id(void);
    prof_trace_from_events. Each takes about 750 bytes of the arena (prof_launch: 160). Zones have
    no ids: a device event belongs to the event, submitted too, whose extra.id is its
    linked_correlation_id (a call of activity_type *_runtime or *_driver passes it on to the zone
-   around it); work that zones launch is told by prof_launch. Work on a device that desc.activities
+   around it); prof_launch reports work that zones launch. Work on a device that desc.activities
    leave out is not taken, but counted (not_kept). INVALID: some were wrong, or name no known
    thread: left out, counted (rejected). MEMORY: some did not fit: dropped, counted. UNSUPPORTED:
    the session keeps no events (a Chrome stream, sums, a ring without details, PROF_KEEP_RECORDS):
@@ -1409,7 +1409,7 @@ PROF_API uint32_t prof_submit_thread(uint64_t id, const char *name);
 /* The same by the operating system's id, which prof_platform.thread_id may hide. */
 PROF_API uint32_t prof_submit_os_thread(uint64_t os_id, const char *name);
 
-/* ---- Launches: what a program tells of the work it gives to a device ----
+/* ---- Launches: what a program reports of the work that it gives to a device ----
 
        queue = prof_queue(device, "copies");                    once
        token = prof_launch(queue, "matmul");                    beside the call that launches it
@@ -1435,7 +1435,7 @@ PROF_API prof_result prof_launch_done(uint64_t token, uint64_t start, uint64_t e
 
 /* What a device's clock was when prof_now() was host_ns. One pair tells how far the clocks are
    apart, two (say at the window's start and stop) also how fast the device's runs, in whatever
-   unit; times between pairs are linear, and how far pairs are off that is told in the trace's head
+   unit; times between pairs are linear, and the trace's head says how far pairs are off that line
    ("device_clocks"). Without a pair the device's clock is prof_now()'s. MEMORY: 16 devices have
    clocks. INVALID: not later than the pair before, or no time of prof_now(): ignored. */
 PROF_API prof_result prof_device_clock(prof_device device, int64_t host_ns, uint64_t device_ns);
@@ -2149,58 +2149,58 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 
 /* What is gone in version 0.3: each is an error that tells what to use instead. */
 #define PROF__PRAGMA(x) _Pragma(#x)
-#define PROF__GONE(text) PROF__PRAGMA(GCC error text)
-#define prof_file_write_behind PROF__GONE("prof_file_write_behind is gone: the sink writes itself")
-#define prof_write_canonical PROF__GONE("prof_write_canonical is gone: prof export --canonical")
-#define prof_join PROF__GONE("prof_join is gone: prof_trace_from_events joins work by ids")
-#define prof_order PROF__GONE("prof_order is gone: prof_write_chrome writes zones in order")
-#define prof_nest PROF__GONE("prof_nest is gone: prof_trace_from_events tells what lies in what")
-#define prof_sums PROF__GONE("prof_sums is gone: prof_trace_from_events, then prof_key_averages")
-#define PROF__GONE_TOOL PROF__GONE("this is gone: tools/prof/library.h has it for the command")
-#define prof_write_args PROF__GONE_TOOL
-#define prof_stats_note PROF__GONE_TOOL
-#define prof_terminal_width PROF__GONE_TOOL
-#define prof_format_time PROF__GONE_TOOL
-#define prof_format_share PROF__GONE_TOOL
-#define prof_format_memory PROF__GONE_TOOL
-#define prof_metric_from_text PROF__GONE_TOOL
-#define prof_device_name PROF__GONE_TOOL
-#define prof_trace_stats PROF__GONE("prof_trace_stats is gone: prof_get_stats(trace)")
-#define prof_make_events PROF__GONE("prof_make_events is gone: prof_events takes memory")
-#define prof_event_site PROF__GONE("prof_event_site is gone: prof_event_total(trace, event).site")
-#define prof_place PROF__GONE("prof_place is gone: prof_open_zones")
-#define prof_schedule_check PROF__GONE("prof_schedule_check is gone: prof_start checks it")
-#define prof_prepare PROF__GONE("prof_prepare is gone: desc.schedule.warmup 1, then prof_step")
-#define prof_step_number PROF__GONE("prof_step_number is gone: step of prof_session_info")
-#define prof_supported_activities PROF__GONE("gone: supported of prof_session_info")
-#define prof_execution_trace_is_registered PROF__GONE("gone: prof_execution_trace_path() != NULL")
-#define prof_save_memory_timeline PROF__GONE("gone: prof_file_open, prof_write_memory_timeline")
-#define PROF__GONE_F PROF__GONE("this is gone: prof_format_text makes the text")
-#define prof_set_thread_name_f PROF__GONE_F
-#define prof_set_arg_f PROF__GONE_F
-#define prof_instant_f PROF__GONE_F
-#define prof_add_metadata_f PROF__GONE_F
-#define PROF__GONE_SET PROF__GONE("this is gone: fill a prof_extra and give it to prof_set")
-#define prof_set_strides PROF__GONE_SET
-#define prof_set_inputs PROF__GONE_SET
-#define prof_set_outputs PROF__GONE_SET
-#define prof_set_tensors PROF__GONE_SET
-#define prof_set_flops PROF__GONE_SET
-#define prof_set_sequence PROF__GONE_SET
-#define prof_set_overload PROF__GONE_SET
-#define prof_set_module PROF__GONE_SET
-#define prof_set_stack PROF__GONE_SET
-#define prof_set_annotation PROF__GONE_SET
-#define PROF_FULL_SUMS PROF__GONE("PROF_FULL_SUMS is gone: PROF_FULL_CONTINUE")
-#define PROF__GONE_NATIVE PROF__GONE("this is gone: desc.with_stack = PROF_STACK_...")
-#define prof_native PROF__GONE_NATIVE
-#define PROF_NATIVE_FRAMES PROF__GONE_NATIVE
-#define PROF_NATIVE_UNWIND PROF__GONE_NATIVE
-#define prof_emit_nvtx PROF__GONE("prof_emit_nvtx is gone: prof_cuda_emit_nvtx, in prof_cuda.h")
-#define prof_store PROF__GONE("prof_store is gone: prof_launch tells of a device's work")
-/* tools/prof/raw_read.h has these again. */
-#define PROF__GONE_RAW PROF__GONE("gone: read raw by `prof decode`, or copy tools/prof/raw_read.h")
-#define prof_raw PROF__GONE_RAW
+#define PROF__ERROR(...) PROF__PRAGMA(GCC error #__VA_ARGS__)
+#define PROF__GONE(name, ...) PROF__ERROR(name is gone: __VA_ARGS__)
+#define prof_file_write_behind PROF__GONE(prof_file_write_behind, the sink writes itself)
+#define prof_write_canonical PROF__GONE(prof_write_canonical, prof export --canonical)
+#define prof_join PROF__GONE(prof_join, prof_trace_from_events joins work by ids)
+#define prof_order PROF__GONE(prof_order, prof_write_chrome writes zones in order)
+#define prof_nest PROF__GONE(prof_nest, prof_trace_from_events tells what lies in what)
+#define prof_sums PROF__GONE(prof_sums, prof_trace_from_events, then prof_key_averages)
+#define PROF__GONE_TOOL(name) PROF__GONE(name, tools/prof/library.h has it for the command)
+#define prof_write_args PROF__GONE_TOOL(prof_write_args)
+#define prof_stats_note PROF__GONE_TOOL(prof_stats_note)
+#define prof_terminal_width PROF__GONE_TOOL(prof_terminal_width)
+#define prof_format_time PROF__GONE_TOOL(prof_format_time)
+#define prof_format_share PROF__GONE_TOOL(prof_format_share)
+#define prof_format_memory PROF__GONE_TOOL(prof_format_memory)
+#define prof_metric_from_text PROF__GONE_TOOL(prof_metric_from_text)
+#define prof_device_name PROF__GONE_TOOL(prof_device_name)
+#define prof_trace_stats PROF__GONE(prof_trace_stats, prof_get_stats takes the trace)
+#define prof_make_events PROF__GONE(prof_make_events, prof_events takes memory)
+#define prof_event_site PROF__GONE(prof_event_site, prof_event_total(trace, event).site)
+#define prof_place PROF__GONE(prof_place, prof_open_zones)
+#define prof_schedule_check PROF__GONE(prof_schedule_check, prof_start checks it)
+#define prof_prepare PROF__GONE(prof_prepare, desc.schedule.warmup 1, then prof_step)
+#define prof_step_number PROF__GONE(prof_step_number, step of prof_session_info)
+#define prof_supported_activities PROF__GONE(prof_supported_activities, see prof_session_info)
+#define prof_execution_trace_is_registered \
+    PROF__GONE(prof_execution_trace_is_registered, prof_execution_trace_path tells it)
+#define prof_save_memory_timeline PROF__GONE(prof_save_memory_timeline, prof_write_memory_timeline)
+#define PROF__GONE_F(name) PROF__GONE(name, prof_format_text makes the text)
+#define prof_set_thread_name_f PROF__GONE_F(prof_set_thread_name_f)
+#define prof_set_arg_f PROF__GONE_F(prof_set_arg_f)
+#define prof_instant_f PROF__GONE_F(prof_instant_f)
+#define prof_add_metadata_f PROF__GONE_F(prof_add_metadata_f)
+#define PROF__GONE_SET(name) PROF__GONE(name, fill a prof_extra for prof_set)
+#define prof_set_strides PROF__GONE_SET(prof_set_strides)
+#define prof_set_inputs PROF__GONE_SET(prof_set_inputs)
+#define prof_set_outputs PROF__GONE_SET(prof_set_outputs)
+#define prof_set_tensors PROF__GONE_SET(prof_set_tensors)
+#define prof_set_flops PROF__GONE_SET(prof_set_flops)
+#define prof_set_sequence PROF__GONE_SET(prof_set_sequence)
+#define prof_set_overload PROF__GONE_SET(prof_set_overload)
+#define prof_set_module PROF__GONE_SET(prof_set_module)
+#define prof_set_stack PROF__GONE_SET(prof_set_stack)
+#define prof_set_annotation PROF__GONE_SET(prof_set_annotation)
+#define PROF_FULL_SUMS PROF__GONE(PROF_FULL_SUMS, PROF_FULL_CONTINUE)
+#define PROF__GONE_NATIVE(name) PROF__GONE(name, desc.with_stack = PROF_STACK_...)
+#define prof_native PROF__GONE_NATIVE(prof_native)
+#define PROF_NATIVE_FRAMES PROF__GONE_NATIVE(PROF_NATIVE_FRAMES)
+#define PROF_NATIVE_UNWIND PROF__GONE_NATIVE(PROF_NATIVE_UNWIND)
+#define prof_emit_nvtx PROF__GONE(prof_emit_nvtx, prof_cuda_emit_nvtx, in prof_cuda.h)
+#define prof_store PROF__GONE(prof_store, prof_launch tells of work on devices)
+#define prof_raw PROF__GONE(prof_raw, prof decode reads raw; tools/prof/raw_read.h has it)
 
 #ifdef __cplusplus
 }

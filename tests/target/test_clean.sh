@@ -214,7 +214,7 @@ calls='prof_set_strides prof_set_inputs prof_set_outputs prof_set_tensors prof_s
        prof_set_overload prof_set_module prof_set_stack prof_set_annotation'
 { printf '#include "prof.h"\nvoid f(void **p);\nvoid f(void **p) {\n'
   printf '    *p++ = (void *)%s;\n' $calls; echo '}'; } >$out/old.c
-for cc in 'gcc -std=c99' 'clang -std=c99' 'g++ -x c++'; do gone 4 'give it to prof_set' "$cc" $calls; done
+for cc in 'gcc -std=c99' 'clang -std=c99' 'g++ -x c++'; do gone 4 'fill a prof_extra for prof_set' "$cc" $calls; done
 types='prof_set_thread_name_f prof_add_metadata_f'
 { echo '#include "prof.h"'; printf 'extern %s *what;\n' $types; } >$out/old.c
 gone 2 'prof_format_text makes the text' gcc $types
@@ -226,7 +226,7 @@ types='prof_native PROF_NATIVE_FRAMES PROF_NATIVE_UNWIND'
 gone 2 'desc.with_stack = PROF_STACK_' gcc $types
 types='prof_raw'
 { echo '#include "prof.h"'; printf 'extern %s *what;\n' $types; } >$out/old.c
-gone 2 'or copy tools/prof/raw_read.h' gcc $types
+gone 2 'tools/prof/raw_read.h has it' gcc $types
 printf '#include "prof.h"\nprof_desc d;\nvoid f(void);\nvoid f(void) { d.counters = "cycles"; }\n' \
     >$out/old.c
 says 'the old name desc.counters' 'hw_counters' gcc -fsyntax-only -I. $out/old.c
