@@ -75,7 +75,7 @@ struct span_sorter *busy_works(void);
 /* ---- Of each device of several files, in constant memory ---- */
 
 typedef struct busy_table {
-    map names, numbers;          /* kinds of work; file and device -> place in devices */
+    map names, numbers;          /* kinds of work; file and device -> index in devices */
     struct busy_device { const char *path; int64_t pid, index; } *devices;
     size_t count, capacity;
     const char *path;            /* of the file being read */

@@ -33,7 +33,7 @@ typedef struct contexts {
     const struct trace *trace;
     context *list;
     size_t count, capacity;
-    map numbers;                 /* of what it is -> its place in the list, + 1 */
+    map numbers;                 /* of what it is -> its index in the list, + 1 */
     int64_t first_ns, last_ns;   /* of all there is */
     int64_t taken_ns, every_ns;
     size_t windows;
@@ -188,7 +188,7 @@ static void ready(contexts *c, const turn *at) {
 
 enum { READY, STRETCH, INTERRUPT, KINDS };
 
-/* From that place in each list on; a stretch that begins while one runs ends that. */
+/* From that index in each list on; a stretch that begins while one runs ends that. */
 static void sweep(contexts *c, const turns *const lists[KINDS], size_t at[KINDS]) {
     int64_t now_ns = INT64_MIN;
     uint32_t process = 0;

@@ -1,5 +1,5 @@
 /* Who had the core of a microcontroller: its tasks, interrupts, and what is neither. `prof report`
-   has a line for each below the table, and with --contexts a table of them in its place. */
+   has a line for each below the table, and with --contexts a table of them instead. */
 #ifndef PROF_CONTEXTS_H
 #define PROF_CONTEXTS_H
 

@@ -140,7 +140,7 @@ static uint32_t node_with_stack(walk *w, uint32_t number, uint32_t stack) {
 }
 
 /* The function of a native frame, "file(0x12ab): function", whole where that is not known; empty:
-   it is the place of a zone. */
+   it is the site of a zone. */
 static trace_text native_function(const char *entry, const char *end) {
     const char *place = strstr(entry, "(0x"), *name = strstr(entry, "): ");
     if (!place || !name || place > name || name + 3 > end) return (trace_text){NULL, 0};
@@ -209,12 +209,12 @@ static void add_work(walk *w, const device_work *work) {
          (flame_sample){.node = node, .device_ns = work_ns(work), .calls = 1});
 }
 
-/* Works by the places of their owners in the tree, from 1; those of none are first. */
-typedef struct by_owner { const device_work *works; const uint32_t *places; } by_owner;
+/* Works by the indexes of their owners in the tree, from 1; those of none are first. */
+typedef struct by_owner { const device_work *works; const uint32_t *indexes; } by_owner;
 
 static uint32_t place_of(const by_owner *b, uint32_t work) {
     uint32_t owner = b->works[work].owner;
-    return owner == NO_CALL ? 0 : b->places[owner];
+    return owner == NO_CALL ? 0 : b->indexes[owner];
 }
 
 static bool owner_before(uint32_t a, uint32_t b, const void *context) {
@@ -224,10 +224,10 @@ static bool owner_before(uint32_t a, uint32_t b, const void *context) {
 /* Each call with its works behind it, and what it took itself behind all that lies in it. */
 static void add_calls(walk *w) {
     const struct trace *t = &w->trace;
-    uint32_t *places = allocate((t->call_count + 1) * sizeof *places), top = NO_CALL;
-    by_owner owners = {t->works, places};
+    uint32_t *indexes = allocate((t->call_count + 1) * sizeof *indexes), top = NO_CALL;
+    by_owner owners = {t->works, indexes};
     size_t next = 0, count = w->options->kernels ? t->work_count : 0;
-    for (size_t i = 0; i < t->call_count; i++) places[t->tree[i]] = (uint32_t)i + 1;
+    for (size_t i = 0; i < t->call_count; i++) indexes[t->tree[i]] = (uint32_t)i + 1;
     uint32_t *works = sorted_numbers(count, owner_before, &owners);
     for (size_t i = 0; i <= t->call_count; i++) {
         uint32_t number = i ? t->tree[i - 1] : NO_CALL;
@@ -240,7 +240,7 @@ static void add_calls(walk *w) {
     }
     for (; top != NO_CALL; top = t->calls[top].parent) add_call(w, top);
     free(works);
-    free(places);
+    free(indexes);
 }
 
 /* What was allocated in each call. */

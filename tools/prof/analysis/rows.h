@@ -41,7 +41,7 @@ typedef struct row_table {
     prof_view view;
     row_device *devices;
     size_t device_count, device_capacity;
-    map device_numbers;         /* index -> its place there */
+    map device_numbers;         /* index -> its number there */
     uint64_t events;            /* complete events of all files */
     uint64_t summed;            /* rows of their heads' sums */
     uint64_t instants, counters; /* of the last file; they are in no row */

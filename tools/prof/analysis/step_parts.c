@@ -93,13 +93,13 @@ int step_file_read(step_file *f, const char *path) {
     size_t count = f->tree.work_count;
     f->by_start = sorted_numbers(count, work_before, f->tree.works);
     f->by_end = sorted_numbers(count, ends_before, f->tree.works);
-    f->places = allocate((count + 1) * sizeof *f->places);
-    for (uint32_t i = 0; i < count; i++) f->places[f->by_start[i]] = i;
+    f->indexes = allocate((count + 1) * sizeof *f->indexes);
+    for (uint32_t i = 0; i < count; i++) f->indexes[f->by_start[i]] = i;
     return status;
 }
 
 void step_file_free(step_file *f) {
-    void *all[] = {f->pieces, f->piece_ends, f->by_start, f->places, f->by_end,
+    void *all[] = {f->pieces, f->piece_ends, f->by_start, f->indexes, f->by_end,
                    f->backwards};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
     trace_free(&f->tree);
@@ -219,8 +219,8 @@ static void walk_thread(walk *w) {
 /* The work that this one may have waited for, in its stream or another; NO_CALL: its launch. */
 static uint32_t work_awaited(const step_file *f, uint32_t work, const call *launch) {
     const device_work *w = &f->tree.works[work];
-    uint32_t place = f->places[work], last = work_ended(f, w->start_ns);
-    uint32_t before = place ? f->by_start[place - 1] : NO_CALL;
+    uint32_t index = f->indexes[work], last = work_ended(f, w->start_ns);
+    uint32_t before = index ? f->by_start[index - 1] : NO_CALL;
     if (before != NO_CALL && f->tree.works[before].thread != w->thread) before = NO_CALL;
     int64_t launched = launch ? launch->start_ns : INT64_MIN;
     int64_t ready = before != NO_CALL && f->tree.works[before].end_ns > launched

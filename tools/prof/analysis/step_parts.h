@@ -32,7 +32,7 @@ typedef struct step_file {
     size_t piece_count, piece_capacity;
     size_t *piece_ends;          /* of each thread */
     uint32_t *by_start;          /* works by (row, start) */
-    uint32_t *places;            /* of a work in by_start */
+    uint32_t *indexes;           /* of a work in by_start */
     uint32_t *by_end;            /* works by end */
     uint32_t *backwards;         /* autograd's outermost calls, by end */
     size_t backward_count;

@@ -72,7 +72,7 @@ typedef struct map {
     bool has_zero;
     bool forgets;              /* the caller's: of many keys, those of value 0 need not be kept */
 } map;
-/* The value's place, made (with value 0) when *is_new says so; valid until the next map_put. */
+/* The value's slot, made (with value 0) when *is_new says so; valid until the next map_put. */
 uint64_t *map_put(map *m, uint64_t key, bool *is_new);
 uint64_t *map_get(const map *m, uint64_t key);   /* NULL: not there */
 void map_begin(map *m, size_t count);            /* room for so many, before the first one */

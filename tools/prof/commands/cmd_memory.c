@@ -241,7 +241,7 @@ static bool take_free(memory_trace *m, uint32_t number, step *s, const block *kn
 
 /* Makes a step of each change, in order of time; pairs each free with its allocation. */
 static void pair_changes(memory_trace *m) {
-    map open = {0};                              /* (device, address) -> 1 + its place in blocks */
+    map open = {0};                              /* (device, address) -> 1 + its index in blocks */
     block *blocks = allocate((m->trace.change_count + 1) * sizeof *blocks);
     uint32_t *order = sorted_numbers(m->trace.change_count, earlier, m->trace.changes);
     for (size_t i = 0; i < m->trace.change_count; i++) {
@@ -249,13 +249,13 @@ static void pair_changes(memory_trace *m) {
         const struct place *where = &m->places[order[i]];
         uint32_t number = device_of(m, e->device_type, e->device_index);
         memory_device *device = &m->devices[number];
-        uint64_t *place = map_put(&open, hash_mix((uint64_t)where->address) + number + 1, NULL);
+        uint64_t *slot = map_put(&open, hash_mix((uint64_t)where->address) + number + 1, NULL);
         step s = {.ns = e->ts_ns, .bytes = e->bytes, .device = number, .op = NO_CALL,
                   .action = e->bytes < 0 ? DESTROY : CREATE, .category = MEMORY_UNKNOWN};
         note_total(device, e, where->total);
         device->end += e->bytes;
         if (e->bytes < 0) {
-            if (take_free(m, order[i], &s, *place ? &blocks[*place - 1] : NULL)) *place = 0;
+            if (take_free(m, order[i], &s, *slot ? &blocks[*slot - 1] : NULL)) *slot = 0;
         } else {
             s.op = op_of(m, order[i]);
             if (where->before) {
@@ -267,7 +267,7 @@ static void pair_changes(memory_trace *m) {
                 device->allocations++;
             }
             blocks[i] = (block){order[i], (uint32_t)m->count};
-            *place = i + 1;
+            *slot = i + 1;
         }
         add_step(m, s);
     }

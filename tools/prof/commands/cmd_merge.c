@@ -99,7 +99,7 @@ static trace_text keep(merger *m, trace_text text) {
     return (trace_text){arena_text(&m->memory, text.data, text.size), text.size};
 }
 
-/* Of an array one event has the places, another the sums. */
+/* Of an array one event has the sites, another the sums. */
 static void keep_lists(rank_file *f, merger *m, trace_text head) {
     head_lists lists = head_lists_find(head);
     for (int i = 0; i < HEAD_LISTS; i++)
@@ -291,9 +291,9 @@ static void write_losses(trace_writer *w, const merger *m) {
     if (any_core && !lost.one_core)
         warn(NULL, "some of these traces are of one core, some are not: in the merged one "
              "interrupts count in what they interrupted, too");
-    size_t place = 0;
+    size_t index = 0;
     char line[320];
-    if (losses_next(&lost, &place, line) || lost.counter_count || lost.type_count ||
+    if (losses_next(&lost, &index, line) || lost.counter_count || lost.type_count ||
         lost.zone_ids || placed || lost.one_core) {
         writer_members(w);
         losses_write_head(&lost, lists, m->count, w->out);

@@ -199,10 +199,10 @@ static void write_name(FILE *out, const char *name, size_t width) {
 static void write_losses(top_view *t) {
     losses now = t->lost;
     raw_losses counts = t->raw_lost;
-    size_t place = 0;
+    size_t index = 0;
     char line[320];
     losses_end_raw(&now, &counts);
-    while (losses_next(&now, &place, line)) fprintf(t->out, "%s: %s\n", t->path, line);
+    while (losses_next(&now, &index, line)) fprintf(t->out, "%s: %s\n", t->path, line);
     if (!t->interrupts_ns) return;
     format_time(line, sizeof line, (double)t->interrupts_ns / 1e3);
     fprintf(t->out, "%s: Interrupts, whose time counts in what they interrupted, too: %s\n",

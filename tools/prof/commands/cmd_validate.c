@@ -453,9 +453,9 @@ static void check_defects(checker *c, const trace_reader *reader) {
 
 /* What the recorder could not keep. */
 static void check_losses(checker *c, const trace_reader *reader) {
-    size_t place = 0;
+    size_t index = 0;
     char line[320];
-    while (losses_next(reader->losses, &place, line))
+    while (losses_next(reader->losses, &index, line))
         find(c, RULE_LOSSES, reader->losses_offset, "%s", line);
 }
 

@@ -1,5 +1,5 @@
 /* The lists in the head of prof.h's traces: sums of the zones that came when the arena was full,
-   which are in no timeline, by name and by place; the places of names. See prof_write_chrome in
+   which are in no timeline, by name and by site; the sites of names. See prof_write_chrome in
    prof.h. */
 #ifndef PROF_HEAD_SUMS_H
 #define PROF_HEAD_SUMS_H
@@ -24,14 +24,14 @@ typedef struct head_lists { trace_text of[HEAD_LISTS]; } head_lists;
 extern const char *const head_list_names[HEAD_LISTS];
 head_lists head_lists_find(trace_text head);
 
-/* by_site: by place where the head tells it. */
+/* by_site: by site where the head tells it. */
 void head_sums_read(head_sums *sums, trace_text head, bool by_site);
 void head_sums_free(head_sums *sums);
 
-/* "file:line", as args.source has it, in the arena; NULL: no place. */
+/* "file:line", as args.source has it, in the arena; NULL: no site. */
 const prof_site *head_site(arena *memory, const char *source);
 void site_write(const prof_site *site, char *source, size_t size);   /* the other way */
-/* The next of the list "sites": its name and place, in buffers of HEAD_NAME bytes; false: there are
+/* The next of the list "sites": its name and site, in buffers of HEAD_NAME bytes; false: there are
    no more. What makes no sense is left out, and names that are longer. */
 enum { HEAD_NAME = 4200 };
 bool head_sites_next(trace_text *list, char *name, char *source);

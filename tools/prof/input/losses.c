@@ -272,7 +272,7 @@ static bool is_told(const losses *l, size_t device) {
     return false;
 }
 
-enum { TOLD_DEVICES = 2, MORE_PLACE = LOSS_COUNTS + LOSS_DEVICES, TIMELINE_PLACE };
+enum { TOLD_DEVICES = 2, MORE_INDEX = LOSS_COUNTS + LOSS_DEVICES, TIMELINE_INDEX };
 
 /* Zones that are in sums alone, but for those that are told otherwise. */
 static uint64_t later_zones(const losses *l) {
@@ -294,33 +294,33 @@ static void timeline_line(const losses *l, char line[320]) {
                             "max_depth (prof record --max-depth), or memory was full", zones);
 }
 
-bool losses_next(const losses *l, size_t *place, char line[320]) {
+bool losses_next(const losses *l, size_t *index, char line[320]) {
     stats_note note;
-    for (; *place < LOSS_COUNTS; ++*place) {
-        if (!l->counts[*place] || !count_at(*place, &note)) continue;
-        snprintf(line, 320, "%s: %llu", note.text, (unsigned long long)l->counts[(*place)++]);
+    for (; *index < LOSS_COUNTS; ++*index) {
+        if (!l->counts[*index] || !count_at(*index, &note)) continue;
+        snprintf(line, 320, "%s: %llu", note.text, (unsigned long long)l->counts[(*index)++]);
         return true;
     }
     size_t told = l->device_count < TOLD_DEVICES ? l->device_count : TOLD_DEVICES;
-    for (; *place < LOSS_COUNTS + told; ++*place) {
-        size_t i = *place - LOSS_COUNTS;
+    for (; *index < LOSS_COUNTS + told; ++*index) {
+        size_t i = *index - LOSS_COUNTS;
         if (is_told(l, i)) continue;
         snprintf(line, 320, "%s: %s", l->devices[i].name, l->devices[i].text);
-        ++*place;
+        ++*index;
         return true;
     }
-    if (*place < MORE_PLACE) {
+    if (*index < MORE_INDEX) {
         size_t more = l->more_devices + l->device_count - told;
-        *place = MORE_PLACE;
+        *index = MORE_INDEX;
         if (more) snprintf(line, 320, "More devices that report losses: %zu", more);
         if (more) return true;
     }
-    if (*place < TIMELINE_PLACE) {
-        *place = TIMELINE_PLACE;
+    if (*index < TIMELINE_INDEX) {
+        *index = TIMELINE_INDEX;
         if (later_zones(l)) return timeline_line(l, line), true;
     }
-    bool odd = *place == TIMELINE_PLACE && l->odd;
-    *place = TIMELINE_PLACE + 1;
+    bool odd = *index == TIMELINE_INDEX && l->odd;
+    *index = TIMELINE_INDEX + 1;
     if (odd) snprintf(line, 320, "Counts in the trace's head that are not counts, left out: %llu",
                       (unsigned long long)l->odd);
     return odd;
@@ -335,7 +335,7 @@ static void write_counts(const losses *l, output *out, bool cuda, const char *co
     }
 }
 
-/* Sums by place of heads that tell none are those by name. */
+/* Sums by site of heads that tell none are those by name. */
 static trace_text list_of(const head_lists *lists, int which, bool by_site) {
     bool none = which == HEAD_SUMS_BY_SITE && by_site && !lists->of[which].size;
     return lists->of[none ? HEAD_SUMS : which];
@@ -415,13 +415,13 @@ static void add_line(char *line) {
 
 void losses_tell(const char *path, const losses *l) {
     const char *file = error_name(path);
-    size_t place = 0, size = strlen(file) + 1, count = 0;
+    size_t index = 0, size = strlen(file) + 1, count = 0;
     char line[320];
-    while (losses_next(l, &place, line)) size += strlen(line) + 2, count++;
+    while (losses_next(l, &index, line)) size += strlen(line) + 2, count++;
     if (!count) return;
     char *text = arena_allocate(&line_memory, size), *p = text + strlen(file);
     memcpy(text, file, (size_t)(p - text));
-    for (place = 0, count = 0; losses_next(l, &place, line); count++)
+    for (index = 0, count = 0; losses_next(l, &index, line); count++)
         p += snprintf(p, size - (size_t)(p - text), "%s%s", count ? "; " : ": ", line);
     add_line(text);
     if (!holding) losses_end();

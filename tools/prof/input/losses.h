@@ -38,8 +38,8 @@ void losses_end_raw(losses *l, raw_losses *r);           /* the stream has ended
 void losses_add_stream(losses *l, uint64_t blocks, uint64_t records, uint64_t damaged_bytes);
 void losses_add(losses *to, const losses *from, const char *whose);   /* whose: before devices */
 
-/* The next line of what there is, "text: count", from *place = 0 on; false: no more. */
-bool losses_next(const losses *l, size_t *place, char line[320]);
+/* The next line of what there is, "text: count", from *index = 0 on; false: no more. */
+bool losses_next(const losses *l, size_t *index, char line[320]);
 struct head_lists;
 /* The members of a trace's head that say the same: "prof" and "prof_cuda". lists: of count heads,
    one after the other. */

@@ -65,7 +65,7 @@ struct raw_source {
     raw_losses raw_lost;
     uint64_t twice;                          /* ends of ranges that had ended */
     output sums;                             /* rows, as the head has them */
-    interner names;                          /* of zones; those of sites by place: */
+    interner names;                          /* of zones; those of sites by number: */
     struct known_name { const prof_site *site; uint32_t number; } known[KNOWN_NAMES];
     lane *lanes[LANES];
     size_t lane_count;
@@ -85,7 +85,7 @@ struct raw_source {
     arrow_end call;                            /* of the arrows that are being written; of none, */
     bool told_call, closed, ended;           /* if it is not told; closed: the stream is */
     bool has_cpu_row, told_wakes;            /* a kernel tells who runs */
-    tasks kernel;                            /* of each session, by its number in place of a pid */
+    tasks kernel;                            /* of each session, by its number instead of a pid */
     wakes wakes;
     int64_t sessions, wake_count;
     event_place *places;                     /* of arrows from calls to work */
@@ -166,9 +166,9 @@ static bool take_args(void *user, const void *data, size_t size) {
 
 static int64_t *open_at(raw_source *r, uint32_t thread, uint32_t depth) {
     bool is_new;
-    uint64_t *place = map_put(&r->open, thread, &is_new);
-    if (is_new) *place = (uint64_t)(uintptr_t)arena_allocate(&r->memories, sizeof(open_zones));
-    open_zones *open = (open_zones *)(uintptr_t)*place;
+    uint64_t *slot = map_put(&r->open, thread, &is_new);
+    if (is_new) *slot = (uint64_t)(uintptr_t)arena_allocate(&r->memories, sizeof(open_zones));
+    open_zones *open = (open_zones *)(uintptr_t)*slot;
     if (depth >= open->room) {
         uint32_t room = 2 * (depth + 1);
         int64_t *ids = arena_allocate(&r->memories, room * sizeof *ids);
@@ -179,8 +179,8 @@ static int64_t *open_at(raw_source *r, uint32_t thread, uint32_t depth) {
 }
 
 /* Of what is in `open` of a thread, zones from this depth on that memory has named. */
-static uint64_t named_zones(uint64_t place, uint32_t depth) {
-    const open_zones *open = (const open_zones *)(uintptr_t)place;
+static uint64_t named_zones(uint64_t slot, uint32_t depth) {
+    const open_zones *open = (const open_zones *)(uintptr_t)slot;
     uint64_t count = 0;
     for (; depth < open->room; depth++) count += open->ids[depth] != 0;
     return count;
@@ -188,11 +188,11 @@ static uint64_t named_zones(uint64_t place, uint32_t depth) {
 
 /* The id of a zone that ends; 0: nobody named it. */
 static int64_t id_of_ended(raw_source *r, const prof_raw_item *item) {
-    const uint64_t *place = r->open.count ? map_get(&r->open, item->thread) : NULL;
-    open_zones *open = place ? (open_zones *)(uintptr_t)*place : NULL;
+    const uint64_t *slot = r->open.count ? map_get(&r->open, item->thread) : NULL;
+    open_zones *open = slot ? (open_zones *)(uintptr_t)*slot : NULL;
     if (!open || item->depth >= open->room) return 0;
     int64_t id = open->ids[item->depth];
-    r->endless += named_zones(*place, item->depth + 1);
+    r->endless += named_zones(*slot, item->depth + 1);
     memset(open->ids + item->depth, 0, (open->room - item->depth) * sizeof id);
     return id;
 }
@@ -258,7 +258,7 @@ static uint32_t overloaded(raw_source *r, const prof_raw_item *item) {
     return number;
 }
 
-/* A number for its name. What a place in the source was called once is known. */
+/* A number for its name. What a site was called once is known. */
 static uint32_t name_number(raw_source *r, const prof_raw_item *item) {
     if (item->extra && item->extra->overload_name && *item->extra->overload_name)
         return overloaded(r, item);
@@ -284,9 +284,9 @@ static void put_zone(raw_source *r, const struct held *zone, trace_text args) {
     if (args.size) queue_args(r->to, event, args);
 }
 
-static void put_held(void *user, uint32_t place) {
+static void put_held(void *user, uint32_t slot) {
     const lane *l = user;
-    struct held *zone = &l->held[place];
+    struct held *zone = &l->held[slot];
     put_zone(l->raw, zone, zone->args ? text_of(zone->args) : (trace_text){"", 0});
     free(zone->args);
     zone->args = NULL;
@@ -324,7 +324,7 @@ static lane *lane_of(raw_source *r, uint32_t thread) {
     return l;
 }
 
-/* Most threads need few places. */
+/* Most threads need few slots. */
 static void make_places(lane *l) {
     uint32_t room = l->room ? 2 * l->room : 16;
     if (!end_order_is_full(l->order) || room > HELD) return;

@@ -194,21 +194,21 @@ static void settle_all(raw_ahead *a) {
 
 static zone_thread *thread_of(raw_ahead *a, uint32_t number) {
     bool is_new;
-    uint64_t *place = map_put(&a->threads, number, &is_new);
+    uint64_t *slot = map_put(&a->threads, number, &is_new);
     if (is_new) {
         zone_thread *t = arena_allocate(&a->memory, sizeof *t);
         t->id = number;
-        *place = (uint64_t)(uintptr_t)t;
+        *slot = (uint64_t)(uintptr_t)t;
     }
-    return (zone_thread *)(uintptr_t)*place;
+    return (zone_thread *)(uintptr_t)*slot;
 }
 
-/* An array with that place, as long as the reader. */
-static void *reach(raw_ahead *a, void *array, uint32_t *room, uint32_t place, size_t size) {
+/* An array with that index, as long as the reader. */
+static void *reach(raw_ahead *a, void *array, uint32_t *room, uint32_t index, size_t size) {
     uint32_t before = *room;
-    if (place < before) return array;
+    if (index < before) return array;
     *room = before ? 2 * before : 4;
-    while (*room <= place) *room *= 2;
+    while (*room <= index) *room *= 2;
     void *longer = arena_allocate(&a->memory, *room * size);
     if (before) memcpy(longer, array, before * size);
     return longer;

@@ -317,9 +317,9 @@ static int read_trace(pf_writer *w, const char *path, bool merged) {
 
 /* ---- Flows: their ends have the same id ---- */
 
-static void bind_flow(pf_writer *w, uint32_t id, uint32_t place) {
+static void bind_flow(pf_writer *w, uint32_t id, uint32_t index) {
     GROW(w->flows, w->flow_count, w->flow_capacity);
-    w->flows[w->flow_count++] = (bound_flow){id, place};
+    w->flows[w->flow_count++] = (bound_flow){id, index};
 }
 
 static void add_flow(void *user, const flow_end *from, const flow_end *to) {
@@ -450,34 +450,34 @@ static void put_payload(pf_writer *w, size_t number) {
     pb_raw(&w->packet, w->payloads.data + item->id, end - item->id);
 }
 
-static void write_flows(pf_writer *w, size_t place) {
+static void write_flows(pf_writer *w, size_t index) {
     for (; w->next_flow < w->flow_count; w->next_flow++) {
         const bound_flow *flow = &w->flows[w->flow_order[w->next_flow]];
-        if (flow->call != place) break;
+        if (flow->call != index) break;
         pb_fixed64(&w->packet, PF_FLOW_IDS, flow->id);
     }
 }
 
-static void write_slice(pf_writer *w, size_t place) {
-    const row_item *item = &w->items.list[w->items.order[place]];
+static void write_slice(pf_writer *w, size_t index) {
+    const row_item *item = &w->items.list[w->items.order[index]];
     int64_t end_ns = item->start_ns + item->amount;
     uint32_t lane = lanes_take(&w->lanes, item->start_ns, &end_ns, 0);
     while (lane >= w->lane_count) write_lane(w, &w->rows[item->row]);
     size_t event = begin_packet(w, item->start_ns, PF_BEGIN, w->lane_uuids[lane]);
-    put_payload(w, w->items.order[place]);
-    write_flows(w, place);
+    put_payload(w, w->items.order[index]);
+    write_flows(w, index);
     end_packet(w, event);
 }
 
-static void write_point(pf_writer *w, size_t place) {
-    size_t number = w->items.order[place];
+static void write_point(pf_writer *w, size_t index) {
+    size_t number = w->items.order[index];
     const row_item *item = &w->items.list[number];
     lanes_advance(&w->lanes, 0, item->start_ns);
     size_t event = begin_packet(w, item->start_ns,
                                 item->what == ITEM_COUNTER ? PF_COUNTED : PF_INSTANT,
                                 w->lane_uuids[0]);
     put_payload(w, number);
-    write_flows(w, place);
+    write_flows(w, index);
     end_packet(w, event);
 }
 

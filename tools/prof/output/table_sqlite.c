@@ -32,11 +32,11 @@ static bool run_sql(database *d, const char *sql) {
     return !d->error[0] && check(d, sqlite3_exec(d->db, sql, NULL, NULL, NULL));
 }
 
-static void bind_cell(sqlite3_stmt *insert, int place, cell_type type, const cell *c) {
-    if (!c->is) sqlite3_bind_null(insert, place);
-    else if (type == CELL_DOUBLE) sqlite3_bind_double(insert, place, c->number);
-    else if (type != CELL_TEXT) sqlite3_bind_int64(insert, place, c->integer);
-    else sqlite3_bind_text64(insert, place, c->text.data, c->text.size, SQLITE_STATIC,
+static void bind_cell(sqlite3_stmt *insert, int index, cell_type type, const cell *c) {
+    if (!c->is) sqlite3_bind_null(insert, index);
+    else if (type == CELL_DOUBLE) sqlite3_bind_double(insert, index, c->number);
+    else if (type != CELL_TEXT) sqlite3_bind_int64(insert, index, c->integer);
+    else sqlite3_bind_text64(insert, index, c->text.data, c->text.size, SQLITE_STATIC,
                              SQLITE_UTF8);
 }
 

@@ -35,7 +35,7 @@ typedef enum slice_class {
 typedef struct slice {
     int64_t start_ns, end_ns, self_ns;
     uint32_t name, track;        /* name: in those of the model */
-    uint32_t args;               /* its place in the arguments' text + 1; 0: none */
+    uint32_t args;               /* its offset in the arguments' text + 1; 0: none */
     uint32_t number;             /* of a call or work of its file's model; then of a call in its
                                     order. NO_CALL: of neither */
     uint32_t parent, launch, owner;      /* slices, when all are there; or NO_CALL */
@@ -163,7 +163,7 @@ static uint32_t track_of(timeline *t, const trace_event *event) {
     return (uint32_t)(*number = t->track_count++);
 }
 
-/* The names and places that a trace gives its processes and threads. */
+/* The names and order that a trace gives its processes and threads. */
 static void add_metadata(timeline *t, const trace_event *event) {
     uint32_t number = process_of(t, event);
     trace_take_name(&last_file(t)->model, event);
@@ -298,7 +298,7 @@ static int64_t within(int64_t ns, int64_t least, int64_t most) {
     return ns < least ? least : ns > most ? most : ns;
 }
 
-/* Its place in the model. Of raw streams calls come as pairs do, each behind those in it. */
+/* Its index in the model. Of raw streams calls come as pairs do, each behind those in it. */
 static uint32_t add_to_model(timeline *t, const trace_event *event, work_kind kind) {
     struct trace *m = &last_file(t)->model;
     trace_kept kept = trace_add(m, event);
@@ -592,11 +592,11 @@ uint32_t timeline_processes(const timeline *t) { return (uint32_t)t->process_cou
 typedef struct page_order {
     timeline *t;
     uint32_t *tracks;            /* the page's tracks, by number here */
-    uint32_t *ranks;             /* of each track here, its place there */
+    uint32_t *ranks;             /* of each track here, its index there */
     size_t track_count;
     uint32_t *rows;              /* of each slice, on its track */
-    uint32_t *slices;            /* by place */
-    uint32_t *places;            /* of each slice */
+    uint32_t *slices;            /* by index */
+    uint32_t *indexes;           /* of each slice */
 } page_order;
 
 static bool track_before(uint32_t a, uint32_t b, const void *context) {
@@ -620,14 +620,14 @@ static bool slice_before(uint32_t a, uint32_t b, const void *context) {
     return x->number + 1 < y->number + 1;        /* what is beside calls and works first */
 }
 
-/* places are by slice_before yet. */
+/* indexes are by slice_before yet. */
 static bool row_before(uint32_t a, uint32_t b, const void *context) {
     const page_order *order = context;
     uint32_t x = order->ranks[order->t->slices[a].track];
     uint32_t y = order->ranks[order->t->slices[b].track];
     if (x != y) return x < y;
     if (order->rows[a] != order->rows[b]) return order->rows[a] < order->rows[b];
-    return order->places[a] < order->places[b];
+    return order->indexes[a] < order->indexes[b];
 }
 
 /* Each slice stands in the first row below its parent's that is free. What is no call lies in what
@@ -662,7 +662,7 @@ static void find_rows(page_order *order) {
 }
 
 static void put_in_places(page_order *order) {
-    for (size_t i = 0; i < order->t->count; i++) order->places[order->slices[i]] = (uint32_t)i;
+    for (size_t i = 0; i < order->t->count; i++) order->indexes[order->slices[i]] = (uint32_t)i;
 }
 
 /* Tracks on which nothing is are left out. */
@@ -680,7 +680,7 @@ static page_order put_in_order(timeline *t) {
     }
     free(used);
     order.slices = sorted_numbers(t->count, slice_before, &order);
-    order.places = allocate((t->count + 1) * sizeof *order.places);
+    order.indexes = allocate((t->count + 1) * sizeof *order.indexes);
     order.rows = allocate((t->count + 1) * sizeof *order.rows);
     put_in_places(&order);
     find_rows(&order);
@@ -788,7 +788,7 @@ static void write_tracks(timeline *t, const page_order *order, output *out) {
 }
 
 /* A column: of each slice its number. */
-typedef int64_t slice_column(const page_order *order, size_t place, int64_t *last);
+typedef int64_t slice_column(const page_order *order, size_t index, int64_t *last);
 
 static void write_column(const page_order *order, const char *name, slice_column *of, output *out) {
     packed p;
@@ -799,8 +799,8 @@ static void write_column(const page_order *order, const char *name, slice_column
     packed_end(&p);
 }
 
-static const slice *slice_at(const page_order *order, size_t place) {
-    return &order->t->slices[order->slices[place]];
+static const slice *slice_at(const page_order *order, size_t index) {
+    return &order->t->slices[order->slices[index]];
 }
 
 /* Since the end of the one before in its row, or the parent's begin; of a row's first one since the
@@ -810,7 +810,7 @@ static int64_t start_of(const page_order *order, size_t i, int64_t *last) {
     if (!before || before->track != s->track ||
         order->rows[order->slices[i]] != order->rows[order->slices[i - 1]])
         *last = begin_of(order->t, s->track);
-    bool known = s->parent != NO_CALL && order->places[s->parent] < i;
+    bool known = s->parent != NO_CALL && order->indexes[s->parent] < i;
     int64_t from_ns = known ? order->t->slices[s->parent].start_ns : *last;
     if (from_ns < *last) from_ns = *last;
     *last = s->end_ns;
@@ -829,12 +829,12 @@ static int64_t inner_of(const page_order *order, size_t i, int64_t *last) {
     return slice_ns(s) - s->self_ns;
 }
 
-/* 1 + the parent's place, 0: none; as what is more than of the slice before. */
+/* 1 + the parent's index, 0: none; as what is more than of the slice before. */
 static int64_t parent_of(const page_order *order, size_t i, int64_t *last) {
     uint32_t parent = slice_at(order, i)->parent;
-    int64_t place = parent == NO_CALL ? 0 : (int64_t)order->places[parent] + 1;
-    int64_t more = place - *last;
-    *last = place;
+    int64_t index = parent == NO_CALL ? 0 : (int64_t)order->indexes[parent] + 1;
+    int64_t more = index - *last;
+    *last = index;
     return more;
 }
 
@@ -880,7 +880,7 @@ static void write_arrows(const page_order *order, output *out) {
     for (size_t i = 0; i < order->t->count; i++) {
         const slice *s = slice_at(order, i);
         if (s->owner == NO_CALL) continue;
-        int64_t launch = order->places[s->launch], owner = order->places[s->owner];
+        int64_t launch = order->indexes[s->launch], owner = order->indexes[s->owner];
         packed_number(&p, (uint64_t)((int64_t)i - last));
         packed_signed(&p, launch - last_launch);
         packed_signed(&p, owner - last_owner);
@@ -903,11 +903,11 @@ static void write_gaps(const page_order *order, output *out) {
         const file *f = &t->files[k];
         for (size_t i = 0; i < f->found.gap_count; i++) {
             const idle_gap *gap = &f->found.gaps[i];
-            int64_t place = order->places[f->works[gap->before]];
-            packed_signed(&p, place - last);
+            int64_t index = order->indexes[f->works[gap->before]];
+            packed_signed(&p, index - last);
             for (int cause = HOST; cause < CAUSES; cause++)
                 packed_number(&p, (uint64_t)gap->ns[cause]);
-            last = place;
+            last = index;
         }
     }
     packed_end(&p);
@@ -952,7 +952,7 @@ static void write_instants(const page_order *order, output *out) {
     output_text(out, "]");
 }
 
-/* As its process, ns since the change before, bytes, the place of the call that it happened in + 1,
+/* As its process, ns since the change before, bytes, the index of the call that it happened in + 1,
    0: none. Python functions are no such calls. */
 static int64_t write_change(const page_order *order, size_t in_file, const memory_change *change,
                             int64_t last_ns, packed *p) {
@@ -966,7 +966,7 @@ static int64_t write_change(const page_order *order, size_t in_file, const memor
     packed_signed(p, at_ns - last_ns);
     packed_signed(p, change->key == 1 ? change->bytes : 0);
     packed_signed(p, change->key == 2 ? change->bytes : 0);
-    packed_number(p, owner == NO_CALL ? 0 : (uint64_t)order->places[owner] + 1);
+    packed_number(p, owner == NO_CALL ? 0 : (uint64_t)order->indexes[owner] + 1);
     return at_ns;
 }
 
@@ -1034,7 +1034,7 @@ void timeline_write(timeline *t, output *out) {
     free(order.ranks);
     free(order.rows);
     free(order.slices);
-    free(order.places);
+    free(order.indexes);
 }
 
 void timeline_free(timeline *t) {

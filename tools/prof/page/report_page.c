@@ -28,7 +28,7 @@ struct report_page {
     rank_table ranks;
     memory_line *lines;
     size_t line_count, line_capacity;
-    map line_numbers;            /* device of a file -> its place there */
+    map line_numbers;            /* device of a file -> its index there */
     unsigned files;
     void (*write_use)(output *out, void *user);  /* of memory; NULL */
     void *user_of_use;

@@ -17,7 +17,7 @@
 typedef struct flow_end {
     uint64_t flow;
     int64_t ts_ns, id;
-    uint32_t call;               /* the place in items.order of the one around it, FLOWS_NO_CALL */
+    uint32_t call;               /* the index in items.order of the one around it, FLOWS_NO_CALL */
     uint32_t cat;                /* in flows.cats */
     uint32_t row;
     char phase;

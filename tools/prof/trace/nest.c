@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* Of two with the same times the outer one is first: by the place of their begins in the file.
+/* Of two with the same times the outer one is first: by the offset of their begins in the file.
    Pairs come when they end, so that of them the outer one comes last. */
 static bool call_before(uint32_t a, uint32_t b, const void *context) {
     const call *calls = context, *x = &calls[a], *y = &calls[b];
@@ -113,9 +113,9 @@ static uint32_t *in_order_of_tree(const struct trace *t) {
     for (size_t i = 0; i <= t->call_count; i++) first[i] = NO_CALL;
     for (size_t i = t->call_count; i-- > 0; ) {
         uint32_t number = t->order[i], parent = t->calls[number].parent;
-        uint32_t *place = &first[parent == NO_CALL ? t->call_count : parent];
-        next[number] = *place;
-        *place = number;
+        uint32_t *slot = &first[parent == NO_CALL ? t->call_count : parent];
+        next[number] = *slot;
+        *slot = number;
     }
     size_t count = 0;
     for (uint32_t at = first[t->call_count]; at != NO_CALL; ) {

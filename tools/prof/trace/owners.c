@@ -28,13 +28,13 @@ static uint64_t join_key(uint32_t kind, int64_t id) { return (uint64_t)id << 1 |
 void join_call(map *join, call_id own, uint32_t number) {
     bool is_new;
     if (own.id == NO_ID) return;
-    uint64_t *place = map_put(join, join_key(own.kind, own.id), &is_new);
-    if (is_new) *place = number;
+    uint64_t *slot = map_put(join, join_key(own.kind, own.id), &is_new);
+    if (is_new) *slot = number;
 }
 
 static uint32_t join_find(const map *join, uint32_t kind, int64_t id) {
-    const uint64_t *place = id == NO_ID ? NULL : map_get(join, join_key(kind, id));
-    return place ? (uint32_t)*place : NO_CALL;
+    const uint64_t *slot = id == NO_ID ? NULL : map_get(join, join_key(kind, id));
+    return slot ? (uint32_t)*slot : NO_CALL;
 }
 
 uint32_t join_owner(const map *join, int64_t external, int64_t correlation) {

@@ -7,7 +7,7 @@
 typedef struct rank_id {
     const char *path;
     bool failed;                 /* nothing of it could be read: it is of no rank */
-    bool told;                   /* by the trace; else rank is the file's place among all */
+    bool told;                   /* by the trace; else rank is the file's number among all */
     int64_t rank, world_size;    /* 0: not told */
     int64_t first_ns, last_ns;   /* of its calls, on the clock of all; 0, 0: not known */
 } rank_id;

@@ -85,7 +85,7 @@ struct trace {
     bool overhead_inside;       /* set before it is nested: overhead lies in an op, not beside it */
     bool steps_apart;           /* ProfilerStep#1 keeps its number, */
     bool whole_names;           /* and all names what they have: overloads, too */
-    bool with_site;             /* names have the place that the event tells: parse (a.c:12) */
+    bool with_site;             /* names have the site that the event tells: parse (a.c:12) */
     bool as_written, quiet, takes_rows, as_ended;        /* the reader's. as_ended: what tells its
                                    depth is not kept */
     const range_options *window;         /* NULL: all. Calls that begin in it are inside; there are
