@@ -137,8 +137,8 @@
        CPU time is wall time, as in PyTorch: a zone that waits or is preempted goes on counting.
        Shares are of all threads' self time. Each level of a recursion counts, so a total can pass
        100 %. The clock is the CPU's counter where that runs at one rate; else, or with
-       PROF_OS_CLOCK, it is the system's. The two are compared at start, at stop and now and then
-       between; for this the first prof_stop() may wait until 5 ms after the first prof_start().
+       PROF_OS_CLOCK, the system's. Both are compared at start, at stop and now and then between;
+       the first prof_stop() may wait until 5 ms after prof_start().
        Parents and children come from the order of begins and ends, so they are right even where
        the clock stands still; a clock that goes back is counted. An empty zone reads as about one
        clock read; the rest of its cost is its parent's self time.
@@ -879,7 +879,7 @@ PROF_API prof_result prof_write_table(const prof_trace *trace, const prof_table_
 /* prof_write_table to stdout; on a terminal it fits the width (see prof_table_desc.width). */
 PROF_API prof_result prof_print_table(const prof_trace *trace, const prof_table_desc *desc);
 
-/* The same of the caller's rows (row.first: their first-seen order), which are sorted in place.
+/* The same of the caller's rows (row.first: first-seen order), which are sorted in place.
    view NULL: CPU times only. Of desc.averages only group_by_site counts: CSV and JSON then have the
    column even where no row has a site. */
 PROF_API prof_result prof_write_rows(prof_average *rows, size_t count, const prof_view *view,
@@ -932,7 +932,7 @@ PROF_API prof_result prof_write_execution_trace(const prof_trace *trace, prof_si
 #if !PROF__BARE
 /* Hosted builds alone have the rest of this room. */
 
-/* The device activities that an event launched: fills at most max and returns how many there are.
+/* The device work that an event launched: fills at most max and returns how many there are.
    PyTorch: FunctionEvent.kernels */
 PROF_API size_t prof_event_kernels(const prof_trace *trace, const prof_event *event,
                                    prof_kernel *kernels, size_t max);
@@ -940,7 +940,7 @@ PROF_API size_t prof_event_kernels(const prof_trace *trace, const prof_event *ev
 /* Adds `from`, a row of another window or trace, to `into`, a row of the same name: sums, counts,
    min and max. p50, p90 and p99, where both rows have them, are estimated from both rows' five
    points; else 0, not known. Where into's key is NULL (zeroed) it takes from's name and what else
-   tells rows apart, whose texts stay from's trace's. Pure, any thread. PROF_ERROR_INVALID: NULL, or
+   tells rows apart; the texts stay from's. Pure, any thread. PROF_ERROR_INVALID: NULL, or
    the names differ. PyTorch: FunctionEventAvg.__iadd__ */
 PROF_API prof_result prof_average_add(prof_average *into, const prof_average *from);
 
