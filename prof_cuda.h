@@ -1054,8 +1054,9 @@ PROF_CUDA__FN void prof_cuda__subscriber(void *user, int domain, uint32_t cbid, 
         prof_cuda__node_told(cbid, ((const prof_cuda__resource *)data)->graph);
     } else if (data && call->ends) {
         prof_cuda__lock();
-        if (g->calls[0][cbid] & PROF_CUDA__ENDS) g->capturing -= g->capturing > 0;
-        else g->capturing += !*call->result;
+        PROF_CUDA__STORE(g->capturing, !(g->calls[0][cbid] & PROF_CUDA__ENDS)
+                                           ? g->capturing + !*call->result
+                                           : g->capturing - (g->capturing > 0));
         prof_cuda__unlock();
     }
 }
