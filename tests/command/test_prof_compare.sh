@@ -274,6 +274,18 @@ says diff_one_file 'usage: prof diff' 2 "$prof" diff "$now"
 says diff_bad_names 'takes two names' 2 "$prof" diff --names a "$now" "$now"
 says diff_missing 'No such file' 2 "$prof" diff "$now" "$out/none.json"
 
+# A convolution's kernels share its work by their time: none is as fast as if it were its own.
+cat >"$out/conv.json" <<'JSON'
+{"deviceProperties": [{"id": 0, "name": "NVIDIA H100 80GB HBM3"}], "traceEvents": [
+{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 0, "dur": 9, "args": {"External id": 1, "Input Dims": [[100, 200], [200, 300]], "Input type": ["float", "float"]}},
+{"ph": "X", "cat": "kernel", "name": "nchwToNhwc", "pid": 0, "tid": 7, "ts": 10, "dur": 1, "args": {"External id": 1, "correlation": 5, "device": 0}},
+{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 20, "dur": 9, "args": {"External id": 1, "correlation": 6, "device": 0}}]}
+JSON
+for kernel in gemm nchwToNhwc Total; do     # 12e6 FLOP in 10 us
+    gives "analyze_shared_$kernel" 1.2 $kernel 'TFLOP/s' analyze "$out/conv.json"
+    gives "analyze_shared_bytes_$kernel" 44.0 $kernel 'GB/s' analyze "$out/conv.json"
+done
+
 # ---- augment ----
 
 for file in tests/command/traces/kineto_*.json tests/command/traces/legacy_array.json; do

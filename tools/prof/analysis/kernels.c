@@ -102,8 +102,8 @@ static uint32_t row_of(kernel_table *t, const trace_event *event) {
 static void add_launch(kernel_table *t, const trace_event *event) {
     kernel_launch launch = {.row = row_of(t, event)};
     double gb = 0;
-    if (!trace_arg_double(event, PROF_KEY_FLOPS, &launch.flops))
-        trace_arg_double(event, "kernel_flop", &launch.flops);
+    launch.own_flops = trace_arg_double(event, PROF_KEY_FLOPS, &launch.flops);
+    if (!launch.own_flops) trace_arg_double(event, "kernel_flop", &launch.flops);
     if (trace_arg_double(event, "kernel_num_gb", &gb)) launch.bytes = gb * 1e9;
     const char *op = op_of_kernel(interned_text(&t->trace.names, t->rows[launch.row].name));
     launch.amount = amounts_add(&t->amounts, op ? op : "", event);
@@ -127,11 +127,12 @@ static void take(void *user, trace_reader *reader, trace_kept kept) {
     made->key = amounts_add(&t->amounts, interned_text(&t->trace.names, made->name), event);
 }
 
-/* Of each call how many kernels it owns. */
-static void count_owned(kernel_table *t) {
+/* Of each call how long the kernels ran that it owns. */
+static void sum_owned(kernel_table *t) {
+    t->owned_ns = allocate((t->trace.call_count + 1) * sizeof *t->owned_ns);
     for (size_t i = 0; i < t->trace.work_count; i++) {
         const device_work *work = &t->trace.works[i];
-        if (work->key && work->owner != NO_CALL) t->trace.calls[work->owner].more++;
+        if (work->key && work->owner != NO_CALL) t->owned_ns[work->owner] += work_ns(work);
     }
 }
 
@@ -180,19 +181,20 @@ static void add_to_row(kernel_row *row, const kernel_device *device, int64_t ns,
     }
 }
 
-/* As PyTorch's script: an op's amount counts for each of its kernels. The device's sum takes it
-   once: a part for each kernel. */
+/* An op's amount is that of all its kernels: each has a part of it by its time, and so all have the
+   op's rate. (PyTorch's script gives all of it to each: those that change a convolution's layout
+   were ten times as fast as the device can be.) */
 static void settle_launch(kernel_table *t, const device_work *work) {
-    static const call nobody = {.more = 1};
     kernel_launch *launch = &t->launches[work->key - 1];
     kernel_row *row = &t->rows[launch->row];
     kernel_device *device = &t->devices[row->device];
-    const call *owner = work->owner == NO_CALL ? &nobody : &t->trace.calls[work->owner];
-    dtype type = settle_amount(t, launch, owner->key);
-    double parts = owner->more;
-    add_to_row(row, device, work_ns(work), launch->flops, launch->bytes, type);
-    add_to_row(&device->sum, device, work_ns(work), launch->flops / parts, launch->bytes / parts,
-               type);
+    bool owned = work->owner != NO_CALL;
+    dtype type = settle_amount(t, launch, owned ? t->trace.calls[work->owner].key : 0);
+    int64_t ns = work_ns(work), all_ns = owned ? t->owned_ns[work->owner] : ns;
+    double part = all_ns > ns ? (double)ns / (double)all_ns : 1;
+    double flops = launch->own_flops ? launch->flops : launch->flops * part;
+    add_to_row(row, device, ns, flops, launch->bytes * part, type);
+    add_to_row(&device->sum, device, ns, flops, launch->bytes * part, type);
 }
 
 dtype kernel_row_dtype(const kernel_row *row) {
@@ -267,7 +269,7 @@ int kernels_read(kernel_table *t, const kernel_options *options, const char *pat
     trace_nest(&t->trace);
     trace_own(&t->trace);
     bool settled = settle_devices(t);
-    count_owned(t);
+    sum_owned(t);
     for (size_t i = 0; i < t->trace.work_count; i++)
         if (t->trace.works[i].key) settle_launch(t, &t->trace.works[i]);
     t->order = sorted_numbers(t->row_count, longer, t->rows);
@@ -284,5 +286,6 @@ void kernels_free(kernel_table *t) {
     free(t->order);
     free(t->devices);
     free(t->launches);
+    free(t->owned_ns);
     memset(t, 0, sizeof *t);
 }

@@ -39,12 +39,13 @@ typedef struct kernel_launch {
     double flops, bytes;
     uint32_t row;
     uint32_t amount;            /* by its name, in table.amounts */
+    bool own_flops;             /* the kernel's alone, not its op's */
 } kernel_launch;
 
 typedef struct kernel_table {
     const kernel_options *options;
-    struct trace trace;         /* key of a call: its number in amounts; more: the kernels that it
-                                   owns. Of a work: its number in launches + 1; 0: a copy, a fill */
+    struct trace trace;         /* key of a call: its number in amounts; of a work: its number in
+                                   launches + 1, 0: a copy, a fill */
     amounts amounts;
     kernel_row *rows;
     uint32_t *order;            /* by time, most first */
@@ -54,6 +55,7 @@ typedef struct kernel_table {
     map numbers, device_numbers;
     kernel_launch *launches;
     size_t launch_count, launch_capacity;
+    int64_t *owned_ns;          /* of each call: how long the kernels ran that it owns */
     arena memory;
 } kernel_table;
 

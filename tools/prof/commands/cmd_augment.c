@@ -56,8 +56,8 @@ static kernel_launch amount_of(found *f, const trace_event *event) {
     const kernel_table *t = f->table;
     kernel_launch made = {0};
     if (trace_is_call(&t->trace, event) && f->calls < t->trace.call_count) {
-        const call *c = &t->trace.calls[f->calls++];
-        uint32_t number = c->more ? c->key : 0;
+        size_t at = f->calls++;
+        uint32_t number = t->owned_ns[at] ? t->trace.calls[at].key : 0;
         if (number) made.flops = (double)t->amounts.list[number].flops;
         if (number) made.bytes = (double)t->amounts.list[number].bytes;
     } else if (event->phase == 'X' && event->kind == TRACE_KERNEL &&
