@@ -87,6 +87,11 @@ make(f"{out}/run.sqlite", {
                         [(1, "NVIDIA H100", 1 << 36, 132, 9, 0)]),
     "TARGET_INFO_SESSION_START_TIME": ("utcEpochNs INTEGER", [(T,)])})
 make(f"{out}/other.sqlite", {"things": ("id INTEGER", [(1,)])})
+make(f"{out}/sizes.sqlite", {
+    "StringIds": ("id INTEGER, value TEXT", []),
+    "NVTX_EVENTS": ("start INTEGER, end INTEGER, eventType INTEGER, text TEXT, globalTid INTEGER",
+                    [(1000 * i, 1000 * i + 500, 59, f"aten::mm, seq = {i}, sizes = {sizes}", tid)
+                     for i, sizes in enumerate(["[,,--]", "[[]1[]]", "[01, -]", "[2", "[[2], []]"])])})
 PYTHON
 
 nvprof() { "$prof" export -o "$out/nvprof.json" "$out/run.nvvp"; }
@@ -105,6 +110,10 @@ has import_unknown_cbid '"name": "runtime cbid 777"' nvprof
 has import_kernel_ns '"name": "gemm_kernel", "pid": 0, "tid": 7, "ts": 19.000, "dur": 1.234' nvprof
 has import_copy '"name": "Memcpy HtoD (Pageable -> Device)"' nvprof
 has import_rate '"bytes": 4096, "memory bandwidth (GB/s)": 2}' nvprof
+try import_odd_sizes "$prof" export -o "$out/sizes.json" "$out/sizes.sqlite"
+says import_odd_sizes_json '0 errors, 0 warnings' 0 "$prof" validate "$out/sizes.json"
+has import_odd_sizes_none '"args": {"Sequence number": 2}}' sizes
+has import_odd_sizes_kept '"args": {"Sequence number": 4, "Input Dims": [[2], []]}}' sizes
 has import_mark '"odd \"name\""' nvprof
 has import_device '"name": "Tesla V100", "totalGlobalMem": 17179869184, "numSms": 80' nvprof
 try import_nvprof_attributes row nvprof '"aten::mm",1,7.000,4.900,7.000,7.000,7.000,6.782,'

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "input/event_source.h"
+#include "input/json_scan.h"
 #include "input/json_walk.h"
 
 enum { OPS = 3, NO_STREAM = 65535 };             /* OPS: levels around a collective's object */
@@ -43,12 +44,13 @@ static void end_collective(communication *c, const char *key) {
 }
 
 static void put_number(communication *c, const char *link, const char *key, trace_text value) {
-    char text[256];
+    char text[256 + READABLE] = "";
     int64_t ns;
     if (!json_ns_of_ms(value, &ns) || (*link && !ns)) return;
-    if (strpbrk(link, "\"\\") || strpbrk(key, "\"\\")) return;
-    snprintf(text, sizeof text, "%s%s%s", link, *link ? " " : "", key);
-    output_write(queue_arg(c->to, text_of(text)), value.data, value.size);
+    snprintf(text, 256, "\"%s%s%s\"", link, *link ? " " : "", key);
+    trace_text quoted = text_of(text);
+    if (!json_whole(quoted)) return;             /* quotes, control characters, too long */
+    output_write(queue_arg(c->to, unquoted(quoted)), value.data, value.size);
 }
 
 static void take(void *user, trace_text value) {

@@ -187,8 +187,9 @@ static bool put_op(importer *m, const span *s) {
             depth += (*p == '[') - (*p == ']');
             if (depth == 0) break;
         }
-        if (*p == ']')
-            output_write(queue_arg(m->to, text_of(PROF_KEY_SHAPES)), from, (size_t)(p + 1 - from));
+        trace_text list = {from, (size_t)(p - from) + (*p == ']')};
+        if (json_whole(list))
+            output_write(queue_arg(m->to, text_of(PROF_KEY_SHAPES)), list.data, list.size);
     }
     queue_end_args(m->to, event);
     return true;
