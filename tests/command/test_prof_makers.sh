@@ -135,8 +135,8 @@ says ascend_communication 'allreduce,844,2,0,0-1,,17.000,,,3.000,consistent,1' 0
 says ascend_communication_open '1 collectives have no begin or length: left out' 0 cat "$out/told"
 "$prof" export -o "$out/links.json" "$out/makers/communication0.json" 2>"$out/told"
 says ascend_links '"Wait Time(ms)": 0.003, "HCCS Transit Size(MB)": 1.5}' 0 cat "$out/links.json"
-sed 's/Wait T/Wait\\nT/g; s/Transit S/Transit\\u0001S/g' "$out/makers/communication0.json" \
-    >"$out/controls.json"
+sed 's/Wait Time(ms)": 0/Wait Time(ms)": /; s/Transit S/Transit\\u0001S/; s/HCCS/HC\\nCS/' \
+    "$out/makers/communication0.json" >"$out/controls.json"
 "$prof" export -o "$out/no_controls.json" "$out/controls.json" 2>"$out/told"
 says ascend_controls_out '"args": {"device": 0, "stream": 65535}}' 0 cat "$out/no_controls.json"
 says ascend_controls '0 errors, 0 warnings' 0 "$prof" validate "$out/no_controls.json"

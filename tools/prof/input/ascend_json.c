@@ -49,7 +49,7 @@ static void put_number(communication *c, const char *link, const char *key, trac
     if (!json_ns_of_ms(value, &ns) || (*link && !ns)) return;
     snprintf(text, 256, "\"%s%s%s\"", link, *link ? " " : "", key);
     trace_text quoted = text_of(text);
-    if (!json_whole(quoted)) return;             /* quotes, control characters, too long */
+    if (!json_whole(quoted) || !json_whole(value)) return;   /* control characters, .5, ... */
     output_write(queue_arg(c->to, unquoted(quoted)), value.data, value.size);
 }
 
