@@ -424,7 +424,8 @@ enum { PROF_CUDA__PRIORITY_FROM = 130100, PROF_CUDA__DATA_FROM = 22,   /* the AP
        PROF_CUDA__NODE_MADE = 13, PROF_CUDA__NODE_CLONED = 20,   /* callbacks and domains */
        PROF_CUDA__ZEROED = 5, PROF_CUDA__PER_THREAD = 9,   /* CUPTI_ACTIVITY_ATTR_..., */
        PROF_CUDA__HES = 13, PROF_CUDA__THREAD_IDS = 21,   /* of 13.3 on */
-       PROF_CUDA__NOT_INITIALIZED = 15, PROF_CUDA__OTHER_SUBSCRIBER = 39 };   /* errors */
+       PROF_CUDA__NOT_INITIALIZED = 15, PROF_CUDA__OTHER_SUBSCRIBER = 39,   /* errors, */
+       PROF_CUDA__INVALIDATED = 901, PROF_CUDA__UNJOINED = 904 };   /* by which a capture ends */
 
 /* ---- @LOAD: CUPTI and the driver, at run time ---- */
 
@@ -1053,10 +1054,13 @@ PROF_CUDA__FN void prof_cuda__subscriber(void *user, int domain, uint32_t cbid, 
     if (data && domain == PROF_CUDA__RESOURCE) {
         prof_cuda__node_told(cbid, ((const prof_cuda__resource *)data)->graph);
     } else if (data && call->ends) {
-        prof_cuda__lock();
-        PROF_CUDA__STORE(g->capturing, !(g->calls[0][cbid] & PROF_CUDA__ENDS)
-                                           ? g->capturing + !*call->result
-                                           : g->capturing - (g->capturing > 0));
+        bool begins = g->calls[0][cbid] & PROF_CUDA__BEGINS;
+        int result = *call->result;
+        bool over = result == PROF_CUDA__INVALIDATED || result == PROF_CUDA__UNJOINED;
+        prof_cuda__lock();               /* an end that fails otherwise ends none */
+        if (!result && begins) PROF_CUDA__STORE(g->capturing, g->capturing + 1);
+        if ((!result || over) && !begins && g->capturing)
+            PROF_CUDA__STORE(g->capturing, g->capturing - 1);
         prof_cuda__unlock();
     }
 }

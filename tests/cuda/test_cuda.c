@@ -1084,7 +1084,7 @@ static void test_unfinished(void) {
 static void test_stop_in_capture(void) {
     enum { BEGINS = 539, ENDS = 497 };
     int how;
-    for (how = 0; how < 4; how++) {
+    for (how = 0; how < 6; how++) {
         reset();
         PASS_ON(open_session(NULL));
         fake_launch("long", 9, how ? 1000 : 60000000000u);
@@ -1093,8 +1093,10 @@ static void test_stop_in_capture(void) {
         if (how == 2) fake_capture_call(ENDS, 901);
         if (how == 3) fake_capture_call(BEGINS, 0);
         if (how == 3) fake_capture_call(ENDS, 0);
+        if (how == 4) fake_capture_call(ENDS, 908);   /* of another thread: it goes on */
+        if (how == 5) fake_capture_call(ENDS, 904);
         prof_stop();
-        EQUAL(fake_get_counts().syncs != 0, how == 1 || how == 2);
+        EQUAL(fake_get_counts().syncs != 0, how == 1 || how == 2 || how == 5);
         if (!how) CHECK(strstr(inside_cuda_status_line(), "was captured"), "not told");
         PASS_ON(check_exact());
         close_session();
