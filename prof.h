@@ -16260,6 +16260,7 @@ enum { PROF__FILE_THERE, PROF__FILE_NEW, PROF__FILE_EMPTY };   /* NEW: no file m
 #  define prof__file_mode(path) ((void)(path), 0666)
 #  define prof__file_cut(file, end) _chsize_s(file, (int64_t)(end))
 #  define PROF__FILE_BUSY (_doserrno == 32)   /* another process writes it */
+#  define PROF__FILE_WRITABLE(path) true
 PROF__FN int prof__file_open(const char *path, int what, int mode) {
     static const int how[] = { 0, _O_CREAT | _O_EXCL, _O_CREAT | _O_TRUNC };
     PROF__WIDE(wide, path);
@@ -16290,6 +16291,7 @@ PROF__FN void prof__folder_make(const char *path) {
 #  define prof__seek(file, at, from) (lseek)(file, (off_t)(at), from)
 #  define prof__file_cut(file, end) ftruncate(file, (off_t)(end))
 #  define PROF__FILE_BUSY false
+#  define PROF__FILE_WRITABLE(path) (access(path, W_OK) == 0)
 #  define prof__folder_make(path) ((void)mkdir(path, 0777))
 PROF__FN int prof__file_open(const char *path, int what, int mode) {
     static const int how[] = { 0, O_CREAT | O_EXCL, O_CREAT | O_TRUNC };
@@ -20838,8 +20840,8 @@ PROF__FN bool prof__env_move(prof_file *f, int file) {
     return fcntl((int)f->handle, F_SETFD, FD_CLOEXEC) == 0;
 }
 
-/* Keeps the file that was opened, and locks it until this process ends. False: another one has it.
-   Some file systems have no locks. */
+/* Keeps the file that was opened, and locks it until this process ends. False: another one has it,
+   or had it until now and took its name away. Some file systems have no locks. */
 PROF__FN bool prof__env_keep(void) {
     struct prof__env *e = &prof__env;
     struct stat st;
@@ -20847,8 +20849,10 @@ PROF__FN bool prof__env_keep(void) {
         fstat((int)e->file.handle, &st) != 0) return false;
     e->device = (uint64_t)st.st_dev;
     e->inode = (uint64_t)st.st_ino;
-    return !S_ISREG(st.st_mode) || flock((int)e->file.handle, LOCK_EX | LOCK_NB) == 0 ||
-           errno != EWOULDBLOCK;
+    if (!S_ISREG(st.st_mode)) return true;
+    if (flock((int)e->file.handle, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
+    return stat(e->path, &st) == 0 && (uint64_t)st.st_dev == e->device &&
+           (uint64_t)st.st_ino == e->inode;
 }
 #endif
 
@@ -20859,7 +20863,7 @@ PROF__FN bool prof__env_open(void) {
     bool open = false;
     e->end = 0;
     prof__env_name(0);
-    if (!e->streams && prof__file_special(e->path)) return true;
+    if (!e->streams && prof__file_special(e->path)) return PROF__FILE_WRITABLE(e->path);
     for (int i = 0; i < 1000 && !open; i++) {
         prof__env_name(i);
         e->file.handle = prof__file_open(e->path, PROF__FILE_THERE, 0);
@@ -20882,8 +20886,9 @@ PROF__FN void prof__env_shut(void) {
     struct prof__env *e = &prof__env;
     bool ours = e->open && prof__env_same();
     bool empty = ours && e->made && !e->error && !prof__seek((int)e->file.handle, 0, SEEK_END);
+    if (empty && PROF__POSIX) prof__file_remove(e->path);   /* nobody else has it yet */
     if (ours) (void)prof__file_shut(&e->file);
-    if (empty) prof__file_remove(e->path);
+    if (empty && !PROF__POSIX) prof__file_remove(e->path);
     e->open = 0;
 }
 
@@ -21099,8 +21104,9 @@ PROF__FN prof_result prof__env_begin(const prof_desc *desc, const char *path) {
     struct prof__env *e = &prof__env;
     prof_desc d = *desc;
     prof_result result;
+    prof__env_shut();                    /* the program ended the last session by prof_stop */
     e->started = e->failed = e->counting = false;
-    e->open = e->mute = 0;
+    e->mute = 0;
     e->error = 0;
     if (!prof__env_expand(path))
         return prof__fail(PROF_ERROR_INVALID, "PROF_TRACE: the name is too long");

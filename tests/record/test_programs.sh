@@ -430,6 +430,47 @@ if [ "$got $(echo killed*.json) $(wc -c <killed.json)" = 'old killed.json 0' ] &
 else not_ok 'a program that is killed before it writes' "$got, $(ls -l killed*.json)"
 fi
 
+# A program that ends a session by prof_stop has the file's name again for the next.
+build twice <<'END' &&
+#include "prof.h"
+#include <stdio.h>
+int main(void) {
+    int first = prof_start_env(NULL);
+    if (first == PROF_OK) prof_stop();
+    printf("%i %i\n", first, (int)prof_start_env(NULL));
+    return 0;
+}
+END
+for file in twice.json twice.raw; do
+    says "a session that prof_stop ended: $file" '0 0|status 0|' env PROF_TRACE=$file ./twice
+    if [ "$(echo twice*."${file#*.}")" = $file ] && [ -s $file ]; then ok "the next has its name: $file"
+    else not_ok "the next has its name: $file" "$(ls -l twice*)"
+    fi
+done
+for file in twice.c/x.json none/x.json; do
+    says "no such folder: $file" '5 5|status 0|' env PROF_TRACE=$file ./twice
+done
+
+# The file loses its name, as it does when the program that had it ends, before it can be locked.
+build late <<'END' &&
+#include "prof.h"
+#include <stdlib.h>
+#include <unistd.h>
+int flock(int file, int how);
+int flock(int file, int how) {
+    static int times;
+    return (void)file, (void)how, times++ ? 0 : unlink(getenv("PROF_TRACE"));
+}
+int main(void) { return prof_start_env(NULL) != PROF_OK; }
+END
+for file in late.json late.raw; do
+    : >$file
+    PROF_TRACE=$file ./late
+    if [ ! -e $file ] && [ -s "$(echo late.[0-9]*"${file#late}")" ]; then ok "a file that was just removed: $file"
+    else not_ok "a file that was just removed: $file" "$(ls -l late*)"
+    fi
+done
+
 # A file is not made where a link leads to nothing.
 ln -s elsewhere link.json
 PROF_TRACE=link.json ./daemon 10
