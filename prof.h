@@ -20868,7 +20868,7 @@ PROF__FN bool prof__env_open(void) {
         prof__env_name(i);
         e->file.handle = prof__file_open(e->path, PROF__FILE_THERE, 0);
         e->made = e->file.handle < 0 && errno == ENOENT;
-        if (e->made) e->file.handle = prof__file_open(e->path, PROF__FILE_NEW, 0644);
+        if (e->made) e->file.handle = prof__file_open(e->path, PROF__FILE_NEW, 0666);
         if (e->file.handle < 0 && errno != EEXIST && !PROF__FILE_BUSY) return false;
         if (e->file.handle < 0) continue;
         open = prof__env_keep();
@@ -21065,7 +21065,7 @@ PROF__FN bool prof__env_expand(const char *from) {
     while (e->stem && !strchr("./\\", e->path[--e->stem])) {}
     if (e->path[e->stem] != '.' || strlen(e->path + e->stem) >= sizeof e->ending)
         e->stem = (size_t)(p - e->path);
-    strcpy(e->ending, e->path + e->stem);
+    memcpy(e->ending, e->path + e->stem, strlen(e->path + e->stem) + 1);
     return p < end - 32;                 /* with room for another ending and for numbers */
 }
 

@@ -8,6 +8,7 @@ extern "C" {
 typedef struct _iobuf { void *place; } FILE;
 FILE *__acrt_iob_func(unsigned i);
 #define SEEK_SET 0
+#define SEEK_END 2
 #define stdout (__acrt_iob_func(1))
 size_t fwrite(const void *data, size_t size, size_t count, FILE *file);
 int fflush(FILE *file);
