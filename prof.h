@@ -7762,9 +7762,9 @@ PROF__RARE prof__frame *prof__begin_in_elf_slow(uint32_t site) {
     return prof__begun(prof__state_enter(true), site);
 }
 
-/* As prof__begin. site: its texts in the ELF file; what a mark would hold follows from it. */
-PROF__CALL prof__frame *prof__begin_in_elf(const char *site) {
-    uint32_t at = (uint32_t)((uintptr_t)site - (uintptr_t)__start_prof_sites);
+/* As prof__begin. texts: the site's in the ELF file; what a mark would hold follows from them. */
+PROF__CALL prof__frame *prof__begin_in_elf(const char *texts) {
+    uint32_t at = (uint32_t)((uintptr_t)texts - (uintptr_t)__start_prof_sites);
     uint32_t site = (at + PROF__IN_ELF - 1) << 8;
     prof__frame *opened;
     if (!prof__on) return NULL;

@@ -233,6 +233,7 @@ static void bind_flows(dataset *d) {
 static void build(dataset *d) {
     struct trace *t = &d->trace;
     bind_flows(d);
+    t->overhead_inside = !d->own;
     trace_nest(t);
     trace_own(t);
     trace_times(t);
