@@ -20024,12 +20024,12 @@ PROF__FN void prof__arena_avoid_owned(bool lean) {
         begin = end = high;              /* of the first block that ends after p */
         for (const prof__state *t = prof__recorder.owned; t; t = t->next)
             for (int n = 0; n < PROF__OWNED; n++)
-                if (prof__owned_block(t, n, block) && block[1] > p && block[0] < begin &&
-                    prof__overlaps(block[0], block[1], prof__arena.low, high)) {
-                    begin = PROF__MAX(block[0], prof__arena.low);
+                if (prof__owned_block(t, n, block) && block[1] > p && block[0] < begin) {
+                    /* it may begin anywhere behind records of 12 bytes; the gap ends aligned */
+                    begin = PROF__MAX(block[0] - (uintptr_t)block[0] % 16, p);
                     end = block[1];
                 }
-        if (begin > p && begin - p > prof__arena.bound - low) {
+        if (begin - p > prof__arena.bound - low) {
             low = p;
             prof__arena.bound = begin;
         }

@@ -125,6 +125,26 @@ static void test_one_owner_stays(void) {
     }
 }
 
+/* The owner goes on in a chunk behind the records, of 12 bytes each, of a thread that ended. */
+static void test_owner_begins_anywhere(void) {
+    static owner first, stays;
+    for (int i = 0; i < 16; i++) {
+        prof_desc desc;
+        describe(&desc, PROF_MODE_TRACE, 4, 0);
+        start(&desc);
+        first.more = i / 4;
+        owner_start(&first);
+        owner_end(&first);
+        owner_start(&stays);
+        CHECK(prof_stop() != NULL, "a trace");
+        describe(&desc, (prof_mode)(i % 4), 4, 0);
+        start(&desc);
+        PASS_ON(record(1));
+        PASS_ON(stop(1));
+        owner_end(&stays);
+    }
+}
+
 /* A state that was deep lies over many that are not: those hold anything. */
 static void test_owner_over_states(void) {
     static const uint32_t depths[] = { 4, 5, 6, 7, 8, 24 };
@@ -385,6 +405,7 @@ static void test_submit_after_toggles(void) {
 
 int main(void) {
     RUN(test_one_owner_stays);
+    RUN(test_owner_begins_anywhere);
     RUN(test_owner_over_states);
     RUN(test_owner_ends);
     RUN(test_too_little_left);
