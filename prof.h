@@ -20025,7 +20025,7 @@ PROF__FN void prof__arena_avoid_owned(bool lean) {
         for (const prof__state *t = prof__recorder.owned; t; t = t->next)
             for (int n = 0; n < PROF__OWNED; n++)
                 if (prof__owned_block(t, n, block) && block[1] > p && block[0] < begin) {
-                    /* it may begin anywhere behind records of 12 bytes; the gap ends aligned */
+                    /* it may begin behind records of 12 bytes; the gap ends aligned */
                     begin = PROF__MAX(block[0] - (uintptr_t)block[0] % 16, p);
                     end = block[1];
                 }
