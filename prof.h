@@ -8490,6 +8490,7 @@ PROF__CALL prof_result prof_write_memory_timeline(const prof_trace *trace,
 
 /* @AVERAGES */
 #define prof__group_sums(r) false
+#define prof__group_segment NULL
 #define prof__average_on_cpu(a, r) ((a)->on_cpu_ns = (r)->on_cpu_ns)
 
 PROF__INLINE void prof__group_on_cpu(prof__group *r, const struct prof__close *c) {
@@ -11018,6 +11019,9 @@ typedef struct prof__zone {
     uint32_t site, depth;
     uint16_t flags;                      /* PROF_EVENT_UNFINISHED, _PARTIAL */
 } prof__zone;
+struct prof__reader;
+typedef void prof__segmenter(struct prof__reader *r, const prof__record *c,
+                             const prof__record *end);
 
 /* Takes the zones of a trace as they close, thread by thread. */
 typedef struct prof__feed {
@@ -11025,6 +11029,7 @@ typedef struct prof__feed {
     void *user;
     void (*row)(void *user, const prof__row *row);   /* before a thread's zones; NULL: not called */
     void (*moment)(void *user, const prof__moment *m);   /* NULL: listed, or counted */
+    prof__segmenter *segment;            /* reads records, faster for this take; NULL: any */
     prof_event **event;                  /* what take made last, for details; NULL: none wanted */
     /* targets: how long the row's context had the core from times[0] to times[1]; NULL: always */
     int64_t (*ran)(const prof__row *row, const int64_t *times, bool tasks);
@@ -11075,7 +11080,7 @@ PROF__EAGER prof__close prof__read_close(prof__reader *r, const prof__zone *z, u
 }
 
 /* Hands on a whole zone; those within it have come before. */
-PROF__EAGER void prof__read_place(prof__reader *r, prof__zone *z) {
+PROF__EAGER void prof__read_place(prof__reader *r, prof__zone *z, prof__taker *take) {
     uint32_t from = r->number;
     PROF__ASSERT(z->depth + 1 >= r->pending && z->start <= z->end);
     if (!PROF__BARE) {
@@ -11099,9 +11104,9 @@ PROF__EAGER void prof__read_place(prof__reader *r, prof__zone *z) {
     }
     r->k.last = z->end;
     r->pending = z->depth;
-    if (r->feed->take) {
+    if (take) {
         prof__close c = prof__read_close(r, z, from);
-        (r->feed->take)(r->feed->user, &c);
+        take(r->feed->user, &c);
     }
     r->number++;
     if (!PROF__BARE && PROF__UNLIKELY(r->feed->event != NULL) && *r->feed->event)
@@ -11120,7 +11125,8 @@ PROF__FN void prof__read_lost(prof__reader *r, uint32_t down_to) {
         z.start = r->first_start[z.depth];
         z.end = r->k.last;
         r->lost++;
-        prof__read_place(r, &z);
+        if (PROF__BARE) prof__read_place(r, &z, r->feed->take);   /* stacks have a bound there */
+        else prof__read_zone(r, z.end, z.end - z.start, z.depth, z.flags);   /* no copy of that */
     }
 }
 
@@ -11142,7 +11148,8 @@ PROF__FN uint64_t prof__read_late(prof__reader *r, uint32_t depth, uint64_t end,
 }
 
 PROF__EAGER void prof__read_zone_inline(prof__reader *r, uint64_t end, uint64_t duration,
-                                        uint32_t site_depth, uint16_t flags) {
+                                         uint32_t site_depth, uint16_t flags,
+                                         prof__taker *take) {
     prof__zone z;
     z.depth = site_depth & 0xff;
     if (PROF__UNLIKELY(z.depth >= prof__trace.max_depth ||
@@ -11164,13 +11171,12 @@ PROF__EAGER void prof__read_zone_inline(prof__reader *r, uint64_t end, uint64_t 
     z.site = site_depth >> 8;
     z.flags = flags;
     if (r->pending > z.depth && r->first_start[z.depth] < z.start) prof__read_lost(r, z.depth);
-    prof__read_place(r, &z);
+    prof__read_place(r, &z, take);
 }
 
-/* The same where it is not the loop over all records. */
 PROF__FN void prof__read_zone(prof__reader *r, uint64_t end, uint64_t duration, uint32_t site_depth,
                               uint16_t flags) {
-    prof__read_zone_inline(r, end, duration, site_depth, flags);
+    prof__read_zone_inline(r, end, duration, site_depth, flags, r->feed->take);
 }
 
 PROF__FN void prof__read_moment(prof__reader *r, const prof__item *i) {
@@ -11204,15 +11210,18 @@ PROF__FN void prof__read_item(prof__reader *r, const prof__item *i) {
     else if (kind != PROF__CLOCK && kind != PROF__PART && !prof__read_beside(r, i)) r->lost++;
 }
 
-/* Plain zones are read here, without an item: it would be stored in memory for each. */
-PROF__FN void prof__read_records(prof__reader *r, const prof__record *c,
-                                 const prof__record *end) {
+/* Plain zones are read here, without an item: it would be stored in memory for each. take: of the
+   feed, where there is a copy of the code for it alone; else NULL on hosts. */
+PROF__EAGER void prof__read_records(prof__reader *r, const prof__record *c,
+                                    const prof__record *end, prof__taker *take) {
     prof__item i;
     r->k.end = end;
     while (c < end) {
         if (PROF__LIKELY((c->site_depth >> 8) - 1 < PROF__KIND - 1)) {
             uint64_t at = prof__cursor_end(&r->k, c->end);
-            prof__read_zone_inline(r, at, c->duration, c->site_depth, 0);
+            if (PROF__BARE || take)
+                prof__read_zone_inline(r, at, c->duration, c->site_depth, 0, take);
+            else prof__read_zone(r, at, c->duration, c->site_depth, 0);
             c++;
             continue;
         }
@@ -11247,7 +11256,8 @@ PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
         const prof__record *end = g->end ? g->end : prof__row_cursor(row);
         prof__segment_clock(r, g);
         if (end <= begin || end > prof__segment_limit(g)) continue;
-        prof__read_records(r, begin, end);
+        if (r->feed->segment) (r->feed->segment)(r, begin, end);
+        else prof__read_records(r, begin, end, r->feed->take);
     }
     for (uint32_t i = prof__row_open_count(row); i--;) {
         prof__open o = prof__row_open(row, i);
@@ -11286,7 +11296,7 @@ PROF__FN void prof__event_moved(prof_event *e, const uint32_t *index) {
 /* A zone's index in pre-order is known when it closes: its index in post-order, less the number of
    its descendants, plus its depth; from is its index without them. Whether one follows it in the
    zone around it, and where, is known at the next close: unless that is the zone around it. */
-PROF__FN void prof__tree_take(void *tree, const prof__close *c) {
+PROF__EAGER void prof__tree_add(void *tree, const prof__close *c) {
     prof__tree *t = (prof__tree *)tree;
     prof_event *e, *last = t->made;
     uint32_t at = c->from + c->depth;
@@ -11313,6 +11323,9 @@ PROF__FN void prof__tree_take(void *tree, const prof__close *c) {
     if (last && last->depth && c->depth >= last->depth)
         last->next_sibling = c->number + last->depth;
 }
+
+/* The same where a pointer leads to it. */
+PROF__FN void prof__tree_take(void *tree, const prof__close *c) { prof__tree_add(tree, c); }
 
 /* The order of a trace's events: (start, -end, thread, depth), those from outside before zones.
    Sorts are stable, so that equal events stay in the order of their ends. */
@@ -11401,6 +11414,10 @@ PROF__FN void prof__tree_row(void *tree, const prof__row *row) {
     ((prof__tree *)tree)->made = NULL;
 }
 
+PROF__FN void prof__tree_segment(prof__reader *r, const prof__record *c, const prof__record *end) {
+    prof__read_records(r, c, end, prof__tree_add);
+}
+
 /* Feeds the zones of all threads; counts zones, moments, losses. room: see prof__details_open. */
 PROF__FN void prof__read_rows(struct prof_trace *s, const prof__feed *feed,
                               size_t *room PROF__UNUSED) {
@@ -11432,7 +11449,7 @@ PROF__FN void prof__read_rows(struct prof_trace *s, const prof__feed *feed,
 
 /* Counts all records, and feeds the zones at the same time. */
 PROF__FN void prof__count_rows(struct prof_trace *s, const prof__feed *feed) {
-    static const prof__feed none = { NULL, NULL, NULL, NULL, NULL, NULL };
+    static const prof__feed none = { NULL, NULL, NULL, NULL, NULL, NULL, NULL };
     prof__read_rows(s, feed ? feed : &none, NULL);
 }
 
@@ -13435,6 +13452,7 @@ PROF__FN void prof__analyse_now(struct prof_trace *s) {
     tree.room = (size_t)(prof__scratch_end(s) - (char *)(void *)s->events) / sizeof *s->events;
     memset(&feed, 0, sizeof feed);
     feed.take = prof__tree_take;
+    feed.segment = PROF__BARE ? NULL : prof__tree_segment;
     feed.ran = prof__who_ran();
     feed.row = prof__tree_row;
     feed.event = prof__wide(s) ? &tree.made : NULL;
@@ -13534,12 +13552,15 @@ PROF__FN void prof__closes_of_records(const prof__feed *feed) {
     prof__reading_close(taken);
 }
 
-/* Hands all closes to take, from the records where these suffice: see prof__from_records. */
-PROF__FN void prof__closes(const struct prof_trace *s, prof__taker *take, void *user) {
+/* Hands all closes to take, from the records where these suffice: see prof__from_records. segment:
+   reads records, faster for this take. */
+PROF__FN void prof__closes(const struct prof_trace *s, prof__taker *take, prof__segmenter *segment,
+                           void *user) {
     prof__feed feed;
     memset(&feed, 0, sizeof feed);
     feed.take = take;
     feed.user = user;
+    feed.segment = segment;
     feed.ran = prof__who_ran();
     if (prof__from_records(s)) prof__closes_of_records(&feed);
     else PROF__HOST(prof__closes_of_events(s, &feed));
@@ -13848,6 +13869,10 @@ PROF__FN void prof__average_join(prof_average *into, const prof_average *from) {
 }
 
 #if !PROF__BARE
+PROF__FN void prof__group_segment(prof__reader *r, const prof__record *c, const prof__record *end) {
+    prof__read_records(r, c, end, prof__group_take);
+}
+
 PROF__COLD_BEGIN
 
 /* The time that deep zones take off the self times of zones with records. It is nothing if some of
@@ -13921,7 +13946,7 @@ PROF__FN void prof__groups_percentiles(prof__groups *g) {
     for (g->shift = 64; g->shift;) {
         g->shift -= 2;
         if (!(range >> g->shift)) continue;
-        prof__closes(g->s, prof__percentiles_take, g);
+        prof__closes(g->s, prof__percentiles_take, NULL, g);
         for (size_t i = 0; i < n; i++) { /* narrows the range to the quarter that has it */
             prof__percentile *p = g->percentiles + i;
             uint32_t part = 0;
@@ -14013,7 +14038,7 @@ PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
     bool taken = prof__reading_open();
     uint32_t n = 0;
     prof__groups_open(g, trace, by, prof__from_records(trace));
-    prof__closes(trace, prof__group_take, g);
+    prof__closes(trace, prof__group_take, prof__group_segment, g);
     PROF__HOST(prof__groups_us(g));
     PROF__HOST(prof__sums_into_rows(g));
     if (g->by.percentiles) PROF__HOST(prof__groups_percentiles(g));
@@ -16882,7 +16907,7 @@ PROF__FN bool prof__forest_open(prof__forest *f, const struct prof_trace *s, pro
     f->depth = s->max_depth;
     f->unused = PROF_NONE;
     f->tops = (uint32_t *)(void *)s->scratch;
-    if (!f->records) prof__closes(s, prof__forest_deepest, f);
+    if (!f->records) prof__closes(s, prof__forest_deepest, NULL, f);
     if (!PROF__BARE) {
         f->limit = limit;
         f->depth = PROF__MIN(f->depth, limit);
@@ -16893,7 +16918,7 @@ PROF__FN bool prof__forest_open(prof__forest *f, const struct prof_trace *s, pro
     f->max = (uint32_t)PROF__MIN((end - at) / size, (size_t)INT32_MAX);
     f->nodes = (prof__node *)at;
     for (uint32_t i = 0; i < f->depth + 3; i++) f->tops[i] = PROF_NONE;
-    prof__closes(s, prof__forest_take, f);
+    prof__closes(s, prof__forest_take, NULL, f);
     return !f->full;
 }
 
