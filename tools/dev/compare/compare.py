@@ -7,6 +7,7 @@ import concurrent.futures
 import difflib
 import fnmatch
 import glob
+import gzip
 import json
 import os
 import re
@@ -20,6 +21,7 @@ import scripts
 HERE = os.path.relpath(os.path.dirname(os.path.abspath(__file__)))
 sys.path.append(HERE + '/../../../tests/command')
 import read_pprof
+import read_trace
 
 OUT = 'build/compare'
 FLAGS = ['-std=c99', '-O1', '-w', '-DPROF_NO_STB']
@@ -443,6 +445,26 @@ def compare_traces(old, new, paths):
     return found
 
 
+def placed(path):
+    """A trace whose overhead tells its thread. Kineto's does not, and 29a0f05 leaves it outside of
+    ops; tests/command holds what is made of it now against read_trace.py, as here."""
+    with (gzip.open if path.endswith('.gz') else open)(path, 'rb') as file:
+        text = file.read()
+    if b'"cat": "overhead"' not in text:
+        return path
+    copy = '%s/placed/%s' % (OUT, os.path.basename(path))
+    threads = (e for e in read_trace.with_overhead(read_trace.load(path))
+               if e.get('cat') == 'overhead')
+    thread = lambda e: b'"pid": %s, "tid": %s' % tuple(json.dumps(e[key]).encode()
+                                                       for key in ('pid', 'tid'))
+    text = re.sub(rb'("cat": "overhead",[^{}]*)"pid": -1,\s*"tid": 0',
+                  lambda found: found[1] + thread(next(threads)), text)
+    os.makedirs(OUT + '/placed', exist_ok=True)
+    with (gzip.open if path.endswith('.gz') else open)(copy, 'wb') as file:
+        file.write(text)
+    return copy
+
+
 def real_traces():
     """Lists of paths: each trace, and two ranks of the archive together."""
     ranks = OUT + '/ranks'
@@ -452,7 +474,8 @@ def real_traces():
     os.makedirs(ranks, exist_ok=True)
     run(['tar', 'xzf', TRACES + '/dlrm_8_ranks.tar.gz', '-C', ranks])
     two = sorted(glob.glob(ranks + '/**/*.json*', recursive=True))[:2]
-    return [[path] for path in sorted(glob.glob(TRACES + '/*.json*')) + two[:1]] + [two]
+    ones = [placed(path) for path in sorted(glob.glob(TRACES + '/*.json*'))] + two[:1]
+    return [[path] for path in ones] + [two]
 
 
 # ---- Wanted differences ----
@@ -470,16 +493,17 @@ def near(old, new, most):
 
 class Wanted:
     """A line: case ; field ; old ; new ; why. The first two are patterns of a shell, the next two
-    regular expressions of the whole; new +-N: as near takes it."""
+    regular expressions of the whole; new +-N: as near takes it. A case may go on with its trace."""
     def __init__(self, line):
         self.line = line
         self.case, self.field, self.old, self.new, _ = (word.strip() for word in line.split(' ; '))
         self.needed = 0
 
     def covers(self, difference):
-        _, case, field, old, new = difference
-        if not (fnmatch.fnmatchcase(case, self.case) and fnmatch.fnmatchcase(field, self.field) and
-                re.fullmatch(self.old, old, re.S)):
+        seed, case, field, old, new = difference
+        if not any(fnmatch.fnmatchcase(name, self.case) for name in (case, '%s %s' % (case, seed))):
+            return False
+        if not (fnmatch.fnmatchcase(field, self.field) and re.fullmatch(self.old, old, re.S)):
             return False
         if not (near(old, new, int(self.new[2:])) if self.new[:2] == '+-'
                 else re.fullmatch(self.new, new, re.S)):
