@@ -5422,13 +5422,6 @@ PROF__FN void prof__segment_free(prof__segment *g) {
     if (row->over && !row->open_count) prof__row_free(row);
 }
 
-/* Has a thread a free segment still? It may be writing there after the end of its window. */
-PROF__FN bool prof__segment_held(const prof__segment *g) {
-    const prof__state *t = prof__recorder.owned;
-    while (t && t->segment != g) t = t->next;
-    return t != NULL;
-}
-
 /* A ring's segment that its thread has left for good: others may take it, the oldest first. NULL:
    there is none. */
 PROF__FN void prof__ring_queue(prof__segment *g) {
@@ -5477,6 +5470,13 @@ PROF__FN void prof__state_use(prof__state *t) {
     PROF__STORE(t->deep.open, 0u);
     while (*last) last = &(*last)->used;
     PROF__RELEASE(*last, t);
+}
+
+/* Has a state g still? Its thread may write there after its window, or ended before the next. */
+PROF__FN bool prof__segment_held(const prof__segment *g) {
+    const prof__state *t = prof__used(NULL);
+    while (t && t->segment != g) t = prof__used(t);
+    return t != NULL;
 }
 
 /* What a thread that ends has left of its chunk goes to the next thread, if it is worth it. In a

@@ -1205,6 +1205,60 @@ static void test_many_threads_and_a_drain(void) {
     test_text_clear(&text);
 }
 
+/* ---- Threads that end while a window's last records leave ---- */
+
+typedef struct leaver { pthread_t thread; bool marked, ends, joined; } leaver;
+
+static leaver leaving;
+
+static void *leave_late(void *unused) {
+    (void)unused;
+    test_zones(1);
+    PROF__STORE(leaving.marked, true);
+    while (!PROF__LOAD(leaving.ends)) usleep(100);
+    return NULL;
+}
+
+static bool write_leaving(void *text, const void *data, size_t size) {
+    if (PROF__LOAD(leaving.ends) && !leaving.joined) {
+        leaving.joined = true;
+        pthread_join(leaving.thread, NULL);
+    }
+    return test_text_write(text, data, size);
+}
+
+/* The chunk that such a thread leaves goes to one thread of the next window, not to two. */
+static void test_end_between_windows(void) {
+    static test_text text;
+    prof_desc desc;
+    pthread_t threads[3];
+    unsigned turns = 300;
+    memset(&text, 0, sizeof text);
+    desc = stream_desc(&text);
+    desc.stream.write = write_leaving;
+    memset(&desc.platform, 0, sizeof desc.platform);   /* the clock set by hand is for one thread */
+    desc.max_threads = 4;
+    desc.schedule.active = 1;
+    desc.acc_events = true;
+    desc.when_full = PROF_FULL_CONTINUE;
+    EQUAL(prof_start(&desc), PROF_OK);
+    memset(&leaving, 0, sizeof leaving);
+    pthread_create(&leaving.thread, NULL, leave_late, NULL);
+    while (!PROF__LOAD(leaving.marked)) usleep(100);
+    PROF__STORE(leaving.ends, true);
+    prof_step();
+    CHECK(leaving.joined, "nothing left");
+    for (int i = 0; i < 3; i++) pthread_create(threads + i, NULL, mark_many, &turns);
+    for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
+    prof_stop();
+    EQUAL(prof_get_stats(NULL).dropped, 0);
+    EQUAL(prof_get_stats(NULL).recorded, 2 + 3 * 2 * turns);
+    read_all(&text);
+    EQUAL(read_back.result, PROF_OK);
+    EQUAL(read_back.zone_count, 2 + 3 * 2 * turns);
+    test_text_clear(&text);
+}
+
 /* ---- The stream as a Chrome array ---- */
 
 /* Marks zones of all sorts, with names of all sorts, and flushes now and then. */
@@ -1679,6 +1733,7 @@ int main(void) {
     RUN(test_sink_that_blocks);
     RUN(test_many_threads_and_a_drain);
     RUN(test_short_threads_flush);
+    RUN(test_end_between_windows);
     RUN(test_chrome_array);
     RUN(test_pieces_end_after_an_event);
     RUN(test_arrays_have_their_own_times);
