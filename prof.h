@@ -1,13 +1,7 @@
 /* prof.h: the PyTorch profiler's answers for any C or C++ program, from one header.
    MIT-0 license (end of file). Version: see PROF_VERSION.
 
-   Do this
-       #define PROF_IMPLEMENTATION
-       #include "prof.h"
-   in ONE C or C++ file, and #include "prof.h" alone in every other file that marks zones.
-   On older systems link with -lpthread.
-
-   In 10 lines
+   In one C or C++ file
        #define PROF_IMPLEMENTATION
        #include "prof.h"
        static void work(void) { PROF_FUNCTION(); PROF_BLOCK("inner") { ... } }
@@ -18,6 +12,9 @@
            prof_print_table(trace, NULL);
            return prof_save_chrome(trace, "trace.json") != PROF_OK;
        }
+   Every other file that marks zones includes prof.h alone. Define _GNU_SOURCE and the like before
+   the include: prof.h, which needs none of them, includes standard headers, and these look at them
+   once. On older systems link with -lpthread.
 
    Words
        zone         a stretch of one thread's time under a name, from its begin to its end
@@ -38,10 +35,6 @@
        target       a microcontroller; its threads are contexts: interrupts, tasks, the main program
        dropped      never recorded, but counted
 
-   Include order
-       Define your system's feature macros (_GNU_SOURCE, _POSIX_C_SOURCE, ...) before you include
-       prof.h: it includes standard headers, which look at them once. prof.h needs none itself.
-
    Macros (define before the include; those marked * must be the same in every file)
        PROF_IMPLEMENTATION    put the function bodies here
        PROF_STATIC            everything static: each such file is a profiler of its own
@@ -58,47 +51,44 @@
                               copy of an inline function or template: where it has zones, give
                               this to all files that have it, or to none
        PROF_ARENA_SIZE n      bytes of the built-in arena (64 MiB, of which untouched pages cost
-                                nothing; freestanding: 8 KiB)
+                              nothing; freestanding: 8 KiB)
        PROF_MAX_SITES n       distinct (name, file, line) a process can mark (16384; freestanding:
-                                64, of 4 bytes each)
+                              64, of 4 bytes each)
        PROF_SITE_TEXT n       bytes for their names and file names (1 MiB)
-       PROF_NOW()             * your own clock expression, uint64_t ticks; set
-                                desc.platform.ticks_per_second with it (freestanding: define it
-                                only where PROF_IMPLEMENTATION is)
+       PROF_METADATA_SIZE n   bytes for prof_add_metadata (8 KiB)
+       PROF_NOW()             * your own clock, as an expression: uint64_t ticks; set
+                              desc.platform.ticks_per_second with it (freestanding: define it only
+                              where PROF_IMPLEMENTATION is)
+       PROF_OS_CLOCK e        where e is true at prof_start, the system's clock is taken even where
+                              the CPU's is usable
        PROF_ZLIB              calls that save to a file can write .gz files, too (link with -lz)
        PROF_INSTRUMENT_FUNCTIONS   beside PROF_IMPLEMENTATION: every function that is compiled
-                                with -finstrument-functions is a zone, named from the program's
-                                symbols (Linux; elsewhere by address)
-       PROF_OS_CLOCK e        an expression: where it is true at prof_start, the system's clock is
-                              taken even where the CPU's is usable
-       PROF_METADATA_SIZE n   bytes for prof_add_metadata (8 KiB)
+                              with -finstrument-functions is a zone, named from the program's
+                              symbols (Linux; elsewhere by address)
        PROF_NO_STB            the C library formats names (prof_push_f and its kin), even where
                               stb_sprintf.h is found. (A file that also has stb_sprintf's
                               implementation includes that before prof.h.)
      Freestanding builds (room @TARGET; implied by -ffreestanding)
        PROF_FREESTANDING      * no C library, no OS, no threads, no files
        PROF_CLOCK_AT a        instead of PROF_NOW(): the address of a 32-bit counter that counts up
+       PROF_CLOCK_BITS n      bits of PROF_NOW() or PROF_CLOCK_AT, where it has fewer than 32
        PROF_NO_ASM            begin and end are C on Cortex-M3 and up, too, instead of assembly
        PROF_NAMES_IN_ELF      * names, files and lines of zones stay out of the image: they are in
-                                the ELF file's section prof_sites, where `prof decode --elf` finds
-                                them (except with g++, and for PROF_FUNCTION()); tables and Chrome
-                                JSON made on the target lack them
+                              the ELF file's section prof_sites, where `prof decode --elf` finds
+                              them (except with g++, and for PROF_FUNCTION()); tables and Chrome
+                              JSON made on the target lack them
        PROF_LOCK() PROF_UNLOCK(s)   mask interrupts and restore them (default: PRIMASK, mstatus);
-                                all zones are then in one row, unless PROF_CONTEXT is defined
+                              all zones are then in one row, unless PROF_CONTEXT is defined
        PROF_CONTEXT()         which interrupt or task runs: 0.. (IPSR on Cortex-M)
        PROF_ONE_CORE 0        contexts run at once (default 1; 0 with PROF_CONTEXT and PROF_LOCK)
        PROF_MAX_CONTEXTS n    how many there are, 4 bytes each (127 from Cortex-M3 up, 48 on M0,
-                                else 1, or 8 with PROF_CONTEXT)
-       PROF_CLOCK_BITS n      bits of PROF_NOW() or PROF_CLOCK_AT, where it has fewer than 32
-
-   How it works
-       Each thread keeps a stack of its open zones. When a zone ends, the thread writes one record
-       into a chunk that only it writes: no allocation, no lock, nothing shared. prof_stop() reads
-       the records; the first query builds the event tree from them in one pass.
+                              else 1, or 8 with PROF_CONTEXT)
 
    Memory
        All of it comes from one range: desc.memory, or a static array of PROF_ARENA_SIZE bytes.
-       There is no malloc. A zone takes 12 bytes, from which tables, stacks and traces are made.
+       There is no malloc. Each thread keeps a stack of its open zones. When a zone ends, the thread
+       writes a record of 12 bytes into a chunk that only it writes: without a lock. prof_stop()
+       reads the records; tables, stacks and traces are made from them.
        Where zones carry more, or with PROF_KEEP_EVENTS, a zone is recorded only while there is
        also room for its event (96 bytes in all), so that all that was recorded can be reported.
        When the arena is full the timeline ends, and zones are added up per name (desc.when_full;
@@ -197,6 +187,12 @@
 #  define PROF__DATA extern
 #endif
 
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
+#  define PROF__GNU 1                    /* attributes, atomics, assembly */
+#else
+#  define PROF__GNU 0
+#endif
+
 /* The port: hosted, or bare (freestanding: no C library, no OS; see @TARGET).
    PROF__PORT_LABEL: the settings that must be the same in every file; see PROF__LABEL. PROF__TICKS:
    the compiler has atomics and reads the CPU's clock. PROF__FAST: the hot path is inline, where
@@ -207,8 +203,8 @@
 #  define PROF__PORT_LABEL "_without_PROF_NOW_freestanding"   /* see PROF_NOW above */
 #else
 #  define PROF__BARE 0
-#  if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__) && \
-    (defined(PROF_NOW) || defined(__x86_64__) || defined(__i386__) || defined(__aarch64__))
+#  if PROF__GNU && (defined(PROF_NOW) || defined(__x86_64__) || defined(__i386__) || \
+                    defined(__aarch64__))
 #    define PROF__TICKS 1
 #  else
 #    define PROF__TICKS 0
@@ -229,25 +225,22 @@
 #  endif
 #endif
 
-/* stb_sprintf: 2: the program has included it, 1: its header can be included, 0: neither. */
-#ifdef PROF_NO_STB
-#elif defined(STB_SPRINTF_H_INCLUDE)
-#  define PROF__STB 2
-#elif defined(__has_include)
+/* stb_sprintf: the program has included it, or @PLATFORM includes PROF__STB_HEADER. */
+#if !defined(PROF_NO_STB) && !defined(STB_SPRINTF_H_INCLUDE) && defined(__has_include)
 #  if __has_include(<stb/stb_sprintf.h>)
-#    define PROF__STB 1
 #    define PROF__STB_HEADER <stb/stb_sprintf.h>
 #  elif __has_include("stb_sprintf.h")
-#    define PROF__STB 1
 #    define PROF__STB_HEADER "stb_sprintf.h"
 #  endif
 #endif
-#ifndef PROF__STB
+#if defined(PROF__STB_HEADER) || (defined(STB_SPRINTF_H_INCLUDE) && !defined(PROF_NO_STB))
+#  define PROF__STB 1
+#else
 #  define PROF__STB 0
 #endif
 #if defined(__clang__) || defined(__CUDACC__)   /* nvcc warns of gnu_printf */
 #  define PROF__PRINTF(text, first) __attribute__((format(printf, text, first)))
-#elif defined(__GNUC__) && !defined(__TINYC__)
+#elif PROF__GNU
 #  define PROF__PRINTF(text, first) __attribute__((format(gnu_printf, text, first)))
 #else
 #  define PROF__PRINTF(text, first)
@@ -1529,7 +1522,7 @@ PROF_API prof_result prof_trace_from_events(const prof_trace_desc *desc, const p
 #  define PROF__CAST(type, x) ((type)(x))
 #  define PROF__NULL NULL
 #endif
-#if defined(__GNUC__) || defined(__clang__)
+#if PROF__GNU
 #  define PROF__LIKELY(x)   __builtin_expect(!!(x), 1)
 #  define PROF__UNLIKELY(x) __builtin_expect(!!(x), 0)
 #  if defined(__clang__) ? __clang_major__ >= 11 : __GNUC__ >= 9
@@ -1596,8 +1589,8 @@ PROF_API prof_result prof_trace_from_events(const prof_trace_desc *desc, const p
 
 /* The linker reports this symbol first where two files have PROF_IMPLEMENTATION, as nothing that
    both define is named before it. */
-#if defined(PROF_IMPLEMENTATION) && defined(__GNUC__) && defined(__ELF__) && \
-    !defined(__TINYC__) && !defined(__wasm__) && !defined(PROF_STATIC)
+#if defined(PROF_IMPLEMENTATION) && PROF__GNU && defined(__ELF__) && !defined(__wasm__) && \
+    !defined(PROF_STATIC)
 __asm__(".data\n\t.hidden prof__PROF_IMPLEMENTATION_is_in_two_files\n\t"
         ".globl prof__PROF_IMPLEMENTATION_is_in_two_files\n"
         "prof__PROF_IMPLEMENTATION_is_in_two_files:\n\t.text");
@@ -1605,8 +1598,8 @@ __asm__(".data\n\t.hidden prof__PROF_IMPLEMENTATION_is_in_two_files\n\t"
 
 typedef struct prof__record { uint32_t end, duration, site_depth; } prof__record;
 /* Not with g++, which refuses sections for statics of inline functions and templates. */
-#if defined(PROF_NAMES_IN_ELF) && defined(__ELF__) && !defined(__TINYC__) && \
-    (defined(__clang__) || (defined(__GNUC__) && !defined(__cplusplus)))
+#if defined(PROF_NAMES_IN_ELF) && defined(__ELF__) && PROF__GNU && \
+    (defined(__clang__) || !defined(__cplusplus))
 #  define PROF__ZONES_IN_ELF 1
 #else
 #  define PROF__ZONES_IN_ELF 0
@@ -1777,7 +1770,7 @@ PROF_API void prof__end_top(void) PROF__QUIET;
 PROF_API void prof__interrupted(const prof__record *seen, const prof__record *own) PROF__QUIET;
 PROF_API prof__frame *prof__begin_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1, 2);
 
-#if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
+#if PROF__GNU
 #  ifndef PROF__POINT                    /* tests: what runs before each of these */
 #    define PROF__POINT() ((void)0)
 #  endif
@@ -1809,7 +1802,7 @@ PROF__INLINE prof__slot *prof__tls_here(void) {
 #  define PROF__TLS prof__tls
 #  if defined(_MSC_VER) && !defined(__clang__)
 #    define PROF__THREAD __declspec(thread)
-#  elif defined(__TINYC__) || !(defined(__GNUC__) || defined(__clang__))
+#  elif !PROF__GNU
 #    define PROF__THREAD
 #    define PROF__ONE_THREAD             /* see prof__slot_get */
 #  else
@@ -2039,7 +2032,7 @@ constexpr bool prof__is_name(const char *s) {   /* "" "name", "" u8"name", "" R"
            (s[3] == 'R' && s[4] == '"');
 }
 extern "C" {
-#elif (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
+#elif PROF__GNU
 #  define PROF__NAMED(name) \
     __extension__ _Static_assert(!__builtin_strncmp(#name, "_", 1) || \
                                      !__builtin_strncmp(#name, "\"\" \"", 4) || \
@@ -2107,7 +2100,7 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #  define PROF__FUNCTION_IN(id, on)      /* a mark: __func__ is no literal */ \
     PROF__MARK_OF(id, __func__, PROF__QUALIFIED); \
     PROF__SCOPE_OF(id, (on) ? prof__begin_inline(PROF__MARK_REF(id), true) : PROF__NULL)
-#  if defined(__GNUC__) || defined(__clang__) || defined(__TINYC__)
+#  if PROF__GNU || defined(__TINYC__)
 #    define PROF__OPENED(id, name, on) \
     __extension__({ PROF__SITE(id, name); (on) ? PROF__OPEN(id, true) : PROF__NULL; })
 #  elif defined(__cplusplus)
@@ -2121,7 +2114,7 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #    define PROF__BLOCK_IN(id, name, on) \
     for (prof__scope PROF__JOIN(prof__scope_, id)(PROF__OPENED(id, name, on)); \
          PROF__JOIN(prof__scope_, id).once; PROF__JOIN(prof__scope_, id).once = false)
-#  elif (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)   /* tcc ignores cleanup */
+#  elif PROF__GNU                        /* tcc ignores cleanup */
 #    define PROF__SCOPE_OF(id, token) \
     __attribute__((cleanup(prof__scope_end), unused)) const prof__held \
         PROF__JOIN(prof__token_, id) = prof__hold(token)
@@ -2345,7 +2338,7 @@ extern "C" {
 #pragma push_macro("slots")              /* a macro of Qt */
 #undef slots
 
-#if PROF__STB == 1
+#ifdef PROF__STB_HEADER
 #  define STB_SPRINTF_IMPLEMENTATION
 #  define STB_SPRINTF_STATIC
 #  ifndef PROF__FLOATS
@@ -2385,7 +2378,7 @@ extern "C" {
    record. RARE: the slow way of what is inline. */
 #define PROF__CALL PROF_API PROF__QUIET
 #define PROF__FN static PROF__QUIET
-#if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
+#if PROF__GNU
 #  define PROF__RARE static __attribute__((noinline, cold)) PROF__QUIET
 #  define PROF__RACES __attribute__((no_sanitize_thread))   /* it may read old values */
 #  define PROF__FENCE() __atomic_thread_fence(__ATOMIC_SEQ_CST)
@@ -2915,7 +2908,7 @@ PROF__INLINE uint32_t prof__holder(void) {
 }
 
 PROF__INLINE bool prof__swap(volatile uint32_t *word, uint32_t from, uint32_t to) {
-#if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
+#if PROF__GNU
     return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 #elif defined(_WIN32)
     return _InterlockedCompareExchange((volatile long *)word, (long)to, (long)from) == (long)from;
