@@ -267,8 +267,8 @@ extern "C" {
 /* PROF_SCOPE with a name by a format: PROF_SCOPE_F("tile %d,%d", x, y); see prof_push_f. */
 #define PROF_SCOPE_F(...) PROF__SCOPE_F(PROF__ID, __VA_ARGS__)
 
-/* PROF_SCOPE named after the function; in C++ its qualified name, as A::update, or main::<lambda>,
-   and what its template's parameters are. */
+/* PROF_SCOPE named after the function; in C++ qualified, as A::update or main::<lambda>, and with
+   what its template's parameters are. */
 #define PROF_FUNCTION() PROF__FUNCTION_IN(PROF__ID, true)
 
 /* A zone around the block or statement that follows: PROF_BLOCK("name") { ... } */
@@ -285,8 +285,7 @@ extern "C" {
 #define PROF_BEGIN(name) PROF__BEGIN("" name)
 #define PROF_END() PROF__END()
 
-/* prof_instant and prof_counter with a literal name, which is looked up once. value: an int64_t.
-   Both are statements, not expressions. */
+/* prof_instant and prof_counter with a literal name. Both are statements, not expressions. */
 #define PROF_INSTANT(name) PROF__INSTANT("" name)
 #define PROF_COUNTER(name, value) PROF__COUNTER("" name, value)
 
@@ -294,13 +293,12 @@ extern "C" {
 PROF_API void prof_push(const char *name);
 PROF_API void prof_pop(void);
 
-/* prof_push by a format as printf takes it. In all calls that end in _f the text has at most 255
-   bytes; the rest is cut and counted (names_cut; details_cut). While nothing is recorded nothing is
-   formatted. Each different text is a name of its own and takes room: what often changes belongs
-   into an argument (prof_set_arg). stb_sprintf formats, if its header can be included as
-   <stb/stb_sprintf.h> or "stb_sprintf.h" (Debian: libstb-dev) or was included before: then these
-   calls are safe in signal handlers and take 2 KiB of stack. Without it hosted builds use
-   vsnprintf, which is not safe there; freestanding builds need it. */
+/* prof_push by a format as printf takes it. The text has at most 255 bytes; the rest is cut and
+   counted (names_cut). While nothing is recorded nothing is formatted. Each text takes room as a
+   name of its own: what often changes belongs in an argument (prof_set_arg). stb_sprintf formats,
+   if it was included before or is found as <stb/stb_sprintf.h> or "stb_sprintf.h" (Debian:
+   libstb-dev). Without it hosted builds use vsnprintf, which is not safe in signal handlers;
+   freestanding builds need it. */
 PROF_API void prof_push_f(const char *format, ...) PROF__PRINTF(1, 2);
 
 /* A moment, and a value that changes over time, for the Chrome trace. name is copied. */
@@ -327,45 +325,44 @@ typedef enum prof_result {
     PROF_ERROR_MEMORY,       /* the arena is too small: see prof_arena_size */
     PROF_ERROR_STATE,        /* the call is not possible now: already started, the trace is gone */
     PROF_ERROR_SINK,         /* a sink's write() returned false */
-    PROF_ERROR_FILE,         /* the file could not be created, written or renamed: see errno. Paths
-                                are UTF-8, also on Windows, where they may be long, too */
-    PROF_ERROR_UNSUPPORTED,  /* left out of this build (.gz without PROF_ZLIB), or the device
-                                cannot record: its status says why */
+    PROF_ERROR_FILE,         /* a file could not be made, written or renamed: see errno. Paths are
+                                UTF-8, also on Windows, where they may be long, too */
+    PROF_ERROR_UNSUPPORTED,  /* not in this build (.gz without PROF_ZLIB), or by this device: see
+                                its status */
     PROF_ERROR_NONE_RECORDED, /* prof_desc did not ask for what the call needs */
     PROF_ERROR_JSON          /* text that must be JSON is not: prof_strerror says where */
 } prof_result;
 
-/* Where output goes. write() gets consecutive pieces and returns false to stop: the writer then
-   returns PROF_ERROR_SINK and calls it no more; the trace stays usable. */
+/* Where output goes. write() gets consecutive pieces. When it returns false the writer stops and
+   returns PROF_ERROR_SINK; the trace stays usable. */
 typedef struct prof_sink {
     bool (*write)(void *user, const void *data, size_t size);
     void *user;
 } prof_sink;
 
-/* The clock and threads of the machine, where the defaults (all zero) do not fit. Freestanding
-   builds take ticks_per_second alone: their clock is DWT->CYCCNT, SysTick, cycle, or PROF_NOW(),
-   their threads are PROF_CONTEXT(). */
+/* The machine's clock and threads, where the defaults (all zero) do not fit. Freestanding builds
+   take ticks_per_second alone: their clock is DWT->CYCCNT, SysTick, cycle, or PROF_NOW(), their
+   threads are PROF_CONTEXT(). */
 typedef struct prof_platform {
     uint64_t (*now)(void *user);         /* ticks; NULL: TSC or cntvct where usable, else the OS */
-    uint64_t ticks_per_second;           /* of now(); 0: 1e9. Freestanding: of the chip's clock; 0:
-                                            unknown, all counts ticks */
+    uint64_t ticks_per_second;           /* 0: 1e9. Freestanding: 0: not known, all counts ticks */
     uint32_t (*thread_id)(void *user);   /* NULL: the OS's id */
     void *user;                          /* passed to the functions above */
 } prof_platform;
 
 /* What a step of the schedule does: PyTorch's ProfilerAction. */
 typedef enum prof_action {
-    PROF_ACTION_NONE = 0,                /* nothing */
+    PROF_ACTION_NONE = 0,
     PROF_ACTION_WARMUP,                  /* gets ready, records nothing */
     PROF_ACTION_RECORD,
     PROF_ACTION_RECORD_AND_SAVE          /* records; the window closes at this step's end */
 } prof_action;
 
-/* Which steps are recorded: the first skip_first never; then, again and again, wait steps nothing,
-   warmup steps getting ready, active steps recorded. PyTorch: torch.profiler.schedule() */
+/* Which steps are recorded. A cycle is `wait` steps that do nothing, `warmup` steps that get ready,
+   and `active` steps that are recorded. PyTorch: torch.profiler.schedule() */
 typedef struct prof_schedule {
     uint32_t skip_first;                 /* steps before the first cycle */
-    uint32_t wait, warmup, active;       /* steps of a cycle; active: 1 or more */
+    uint32_t wait, warmup, active;       /* active: 1 or more */
     uint32_t repeat;                     /* cycles; 0: to the end */
     uint32_t skip_first_wait;            /* not 0: the first cycle does not wait */
 } prof_schedule;
@@ -380,14 +377,18 @@ typedef struct prof_trace prof_trace;    /* what was recorded; valid until the n
 typedef enum prof_mode {                 /* what a session keeps, and what it does when full */
     PROF_MODE_TRACE = 0,                 /* every zone; see desc.when_full */
     PROF_MODE_RING,                      /* the last zones, whoever's they are: see prof_dump */
-    PROF_MODE_STREAM,                    /* nothing: full chunks leave through desc.stream */
+    PROF_MODE_STREAM,                    /* nothing: prof_flush writes full chunks to desc.stream.
+                                            It takes no stacks, modules and execution traces, as a
+                                            Chrome array no devices and details either */
     PROF_MODE_AGGREGATE                  /* no zones, but their sums per name: prof_snapshot */
 } prof_mode;
 
-typedef enum prof_full {                 /* what a thread does when it finds the arena full */
-    PROF_FULL_CONTINUE = 0,              /* loses nothing. PROF_MODE_TRACE: the timeline ends,
-                                            tables still have the whole run; PROF_MODE_STREAM: it
-                                            calls prof_flush, and waits for the sink */
+/* What a thread does when it finds the arena full. PROF_FULL_CONTINUE loses no zone: in
+   PROF_MODE_TRACE the timeline ends, and tables still have the whole run (of later zones the times
+   alone; a sixteenth of the arena or more is kept for that, new names and threads). In
+   PROF_MODE_STREAM the thread calls prof_flush, and waits for the sink. */
+typedef enum prof_full {
+    PROF_FULL_CONTINUE = 0,
     PROF_FULL_DROP                       /* drops zones: dropped_full. Freestanding: always */
 } prof_full;
 
@@ -396,23 +397,22 @@ typedef enum prof_stream_format {
     PROF_STREAM_CHROME                   /* a Chrome JSON array; loads when it is cut off too */
 } prof_stream_format;
 
-typedef enum prof_stack {                /* what an event's stack is */
-    PROF_STACK_NONE = 0,                 /* it has none */
+/* What an event's stack is. A native call stack is read as the zone begins, on 4 KiB of the stack.
+   Frame pointers take some ns a frame, and code built with -fno-omit-frame-pointer (x86, aarch64;
+   not Windows). The unwinder takes some us a zone (the C library's backtrace(), Windows). */
+typedef enum prof_stack {
+    PROF_STACK_NONE = 0,
     PROF_STACK_ZONES,                    /* the zones around it */
-    PROF_STACK_FRAMES,                   /* its native call stack, read as the zone begins, by frame
-                                            pointers, some ns a frame; for code built with
-                                            -fno-omit-frame-pointer (x86, aarch64; not Windows) */
-    PROF_STACK_UNWIND                    /* ... by the system's unwinder, some us a zone; any code
-                                            (the C library's backtrace(), Windows) */
+    PROF_STACK_FRAMES,                   /* its native call stack, by frame pointers */
+    PROF_STACK_UNWIND                    /* the same by the system's unwinder, of any code */
 } prof_stack;
 
-typedef enum prof_keep {                 /* what the arena keeps room for */
+/* What the arena keeps room for. With details (from the first one on; if it finds the arena full
+   they are cut), devices, a schedule or an execution trace it is always PROF_KEEP_EVENTS, but for
+   freestanding builds; PROF_MODE_STREAM and _AGGREGATE keep no events. */
+typedef enum prof_keep {
     PROF_KEEP_ROWS = 0,                  /* records, 12 bytes a zone, and the rows of tables */
-    PROF_KEEP_EVENTS,                    /* prof_events, too: 96 bytes a zone. Always so with
-                                            details (from the first one on; if it finds the arena
-                                            full they are cut), devices, a schedule, an execution
-                                            trace; not in PROF_MODE_STREAM and _AGGREGATE.
-                                            Freestanding: only where it is asked for */
+    PROF_KEEP_EVENTS,                    /* prof_events, too: 96 bytes a zone */
     PROF_KEEP_RECORDS                    /* records alone, no tables: for prof_dump */
 } prof_keep;
 
@@ -421,12 +421,9 @@ typedef struct prof_desc {
     void *memory;                        /* the arena, any alignment; NULL: the built-in one */
     size_t memory_size;                  /* its bytes; 0 where memory is NULL */
     prof_mode mode;
-    prof_sink stream;                    /* PROF_MODE_STREAM: where prof_flush writes; needed.
-                                            prof_start refuses stacks, modules, execution traces in
-                                            a stream, devices and details in a Chrome array */
+    prof_sink stream;                    /* PROF_MODE_STREAM, which needs it: see there */
     prof_stream_format stream_format;
-    prof_full when_full;                 /* sums are of zones' times alone, and at least a sixteenth
-                                            of the arena is kept for them, new names and threads */
+    prof_full when_full;
     prof_keep keep;
     prof_platform platform;
     uint32_t max_threads;                /* recording at the same time; 0: up to 256, as fit */
@@ -439,23 +436,21 @@ typedef struct prof_desc {
     uint32_t activities;                 /* PROF_ACTIVITY_...; 0: all that are available */
     bool acc_events;                     /* a new window adds to the same trace */
     bool record_shapes;                  /* records inputs and outputs: prof_set_shapes, prof_set */
-    bool with_flops;                     /* records prof_extra.flops, and computes prof_flops for
-                                            zones with shapes; turns record_shapes on */
+    bool with_flops;                     /* record_shapes, and flops: prof_set's, or prof_flops */
     bool with_modules;                   /* records prof_module_push, module_hierarchy */
-    prof_stack with_stack;               /* not in AGGREGATE, STREAM; a native call stack is read on
-                                            4 KiB of the stack */
-    const char *hw_counters;             /* counted in each zone, as "cycles,instructions"; at most
-                                            4: prof_hw_counter_name; not in AGGREGATE */
+    prof_stack with_stack;               /* not in AGGREGATE, STREAM */
+    const char *hw_counters;             /* counted in each zone, as "cycles,instructions": see
+                                            prof_hw_counter_name. Not in AGGREGATE */
     const char *numbers;                 /* the program's own, as "points,bytes": see prof_add. With
                                             hw_counters at most 4. Not in AGGREGATE */
     bool profile_memory;                 /* records prof_memory_alloc and prof_memory_free */
     const char *exclude;                 /* instrumented functions that are to be no zones, named as
-                                            in tables: "step,draw". Linux; as of prof_start */
+                                            in tables: "step,draw". Linux */
 } prof_desc;
 
 typedef enum prof_clock {
     PROF_CLOCK_NONE,                     /* no session yet */
-    PROF_CLOCK_OS,                       /* CLOCK_MONOTONIC, QueryPerformanceCounter */
+    PROF_CLOCK_OS,                       /* see prof_os_now */
     PROF_CLOCK_CPU,                      /* invariant TSC, cntvct_el0, or PROF_NOW() */
     PROF_CLOCK_PLATFORM                  /* desc.platform.now */
 } prof_clock;
@@ -471,7 +466,7 @@ typedef struct prof_stats {
     uint64_t dropped_sites;              /* ... no room for the name; hosted: of moments alone */
     uint64_t dropped_busy;               /* ... a signal handler's, or after the thread's end, or
                                             the lock was held too long */
-    uint64_t unbalanced;                 /* second ends of the same zone or range: ignored */
+    uint64_t unbalanced;                 /* second ends of a zone or range: ignored */
     uint64_t healed;                     /* zones that an outer one's end, or prof_unwind, ended */
     uint64_t cut;                        /* ends without a begin in this session: ignored */
     uint64_t unfinished;                 /* zones ended by prof_stop or by their thread's exit */
@@ -518,11 +513,11 @@ enum {                                   /* prof_stats.warnings, and in the trac
 };
 
 /* Opens a session; NULL or zeroed: every default. Any thread. Errors, of which prof_strerror says
-   more: STATE: one is open. MEMORY: the arena is too small, or chunks that threads still hold from
-   earlier sessions (until they record again) split it into parts that are. INVALID: a field of desc
-   is wrong. UNSUPPORTED: this system, a stream, or the devices asked for cannot do it.
-   Freestanding: not in an interrupt, where prof_stop may be called; UNSUPPORTED: the clock does
-   not count, or hw_counters or numbers are asked for. */
+   more: STATE: one is open. MEMORY: the arena is too small, or is split into pieces that are, by
+   chunks that threads still hold from earlier sessions (until they record again). INVALID: a field
+   of desc is wrong. UNSUPPORTED: this system, a stream, or the devices asked for cannot do it.
+   Freestanding: not in an interrupt (prof_stop may be); UNSUPPORTED: the clock does not count, or
+   hw_counters or numbers are asked for. */
 PROF_API prof_result prof_start(const prof_desc *desc);
 
 /* Closes the session; zones still open end now. NULL only when no session was open (or in one of
@@ -530,11 +525,11 @@ PROF_API prof_result prof_start(const prof_desc *desc);
    Threads may go on marking zones, which are not recorded. */
 PROF_API prof_trace *prof_stop(void);
 
-/* Begins the next step and returns its action. Windows open and close here as the schedule says; a
-   complete one goes to on_trace_ready, while nothing is recorded; its trace is gone when that
-   returns. With a schedule each step is an event ProfilerStep#N of the calling thread. In callbacks
-   of the session prof_start, prof_step and prof_stop do nothing. Any thread, one at a time; without
-   a session: PROF_ACTION_NONE. PyTorch: profile.step() */
+/* Begins the next step and returns its action (without a session PROF_ACTION_NONE). Windows open
+   and close here as the schedule says. A complete one goes to on_trace_ready, while nothing is
+   recorded; its trace is gone when that returns. With a schedule each step is an event
+   ProfilerStep#N of the calling thread. In the session's callbacks prof_start, prof_step and
+   prof_stop do nothing. Any thread, one at a time. PyTorch: profile.step() */
 PROF_API prof_action prof_step(void);
 
 /* Turns recording of some activities (PROF_ACTIVITY_...) off or on inside a window; the next one
@@ -568,14 +563,14 @@ PROF_API int64_t prof_now(void);
 PROF_API void prof_tick(void);
 
 /* PROF_MODE_STREAM: writes what was recorded since the last flush to desc.stream. Threads whose
-   chunks are full do so themselves (see desc.when_full). So that they seldom have to, call it from
-   an idle loop, or from a thread that sleeps about 1 ms in between: without a pause it takes the
-   cache lines that other threads record into, and their zones cost twice as much. Freestanding, a
-   raw stream keeps a context's records back until they are 48, or a quarter of a second old. The
-   sink runs on the thread that flushes (any, one at a time), also in a signal handler that marks
-   zones (not with PROF_FULL_DROP); it must not call prof_start, prof_stop or prof_flush.
-   PROF_ERROR_SINK: it returned false; the next flush writes the same bytes again; while all chunks
-   are full zones are dropped and counted. PROF_ERROR_STATE: no such session, or in the sink. */
+   chunks are full do so themselves (see prof_full). So that they seldom have to, call it from an
+   idle loop, or from a thread that sleeps about 1 ms in between: without a pause other threads'
+   zones cost twice as much. Freestanding, a raw stream keeps a context's records back until they
+   are 48, or a quarter of a second old. The sink runs on the thread that flushes (any, one at a
+   time), also in a signal handler that marks zones (not with PROF_FULL_DROP); it must not call
+   prof_start, prof_stop or prof_flush. PROF_ERROR_SINK: it returned false; the next flush writes
+   the same bytes again, and zones that find all chunks full are dropped. PROF_ERROR_STATE: no such
+   session, or in the sink. */
 PROF_API prof_result prof_flush(void);
 
 /* Writes what PROF_MODE_TRACE or _RING holds, zones still open included, as a raw stream, which
