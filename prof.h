@@ -602,8 +602,8 @@ PROF_API prof_result prof_stop_env(void);
 
 /* ---- @API-RESULTS: what was recorded: events, rows, tables, files ----
 
-   Queries and writers of a trace that prof_stop or prof_trace_from_events returned. They use the
-   free part of the arena, so only one may run at a time. */
+   Queries and writers of a trace. They use the free part of the arena, so only one may run at a
+   time. */
 
 #define PROF_NONE UINT32_MAX             /* no such index */
 #define PROF_COUNTERS 4                  /* at most so many in desc.hw_counters and numbers */
@@ -625,9 +625,9 @@ enum {                                   /* prof_event.flags */
     PROF_EVENT_LEGACY = 8,               /* is_legacy: its one kernel covers its children's too */
     PROF_EVENT_USER_ANNOTATION = 16,     /* is_user_annotation */
     PROF_EVENT_SUBMITTED = 64,           /* from outside: set by the library */
-    PROF_EVENT_PARTIAL = 128             /* PROF_MODE_RING: what was within it is lost in part. With
-                                            UNFINISHED: the timeline ended within it; it counts in
-                                            no row, sums have it whole */
+    PROF_EVENT_PARTIAL = 128             /* PROF_MODE_RING: some of what was within it is gone. With
+                                            UNFINISHED: the timeline ended within it, and it counts
+                                            in no row: sums have it whole */
 };
 
 /* One device activity that an event launched. PyTorch: Kernel */
@@ -659,8 +659,8 @@ typedef struct prof_event {
     const char *name;                    /* UTF-8 as given; lives as long as the trace */
     const prof_extra *extra;             /* NULL: a plain zone */
     int64_t start_ns, end_ns;            /* time_range; 0: the session's or window's start */
-    int64_t self_cpu_time_total_ns;      /* less the direct children; freestanding: less what had
-                                            the core then (tasks, interrupts) */
+    int64_t self_cpu_time_total_ns;      /* less the direct children; freestanding: also less tasks
+                                            and interrupts that had the core then */
     uint32_t parent;                     /* cpu_parent; PROF_NONE: top level */
     uint32_t first_child, next_sibling;  /* cpu_children, in the order they began */
     uint32_t thread;                     /* index into prof_threads() */
@@ -681,9 +681,9 @@ typedef struct prof_event_totals {
 
 /* A thread that recorded. */
 typedef struct prof_thread_info {
-    uint64_t id;                         /* the OS's thread id, or platform.thread_id's; from 2^30
-                                            on where the OS gave it to a thread before */
-    const char *name;                    /* prof_set_thread_name; NULL: none given */
+    uint64_t id;                         /* the OS's, or platform.thread_id's; 2^30 and more where
+                                            an ended thread had the same */
+    const char *name;                    /* prof_set_thread_name; NULL: none */
 } prof_thread_info;
 
 /* All occurrences of one name, or of what prof_averages_desc adds to it: FunctionEventAvg. */
@@ -692,8 +692,7 @@ typedef struct prof_average {
     uint64_t count;
     int64_t cpu_time_total_ns, self_cpu_time_total_ns;
     int64_t min_ns, max_ns;              /* of cpu_time, one call */
-    int64_t p50_ns, p90_ns, p99_ns;      /* half of the calls took no longer, ...; only in
-                                            PROF_MODE_AGGREGATE, and where they were asked for */
+    int64_t p50_ns, p90_ns, p99_ns;      /* percentiles: in PROF_MODE_AGGREGATE, or as asked for */
     int64_t device_time_total_ns, self_device_time_total_ns;
     int64_t cpu_memory_usage, self_cpu_memory_usage;         /* bytes */
     int64_t device_memory_usage, self_device_memory_usage;
@@ -708,28 +707,21 @@ typedef struct prof_average {
     uint32_t first;                      /* index of the first event; without: rank, first seen */
     int32_t node_id;                     /* -1: none */
     uint8_t device_type, scope;
-    bool is_async, is_remote;            /* of the first event */
-    bool is_legacy, is_user_annotation;
+    bool is_async, is_remote, is_legacy, is_user_annotation;   /* of the first event */
     bool is_recursive;                   /* some calls lie in others of the row. Targets: false */
-    int64_t on_cpu_ns;                   /* ... of cpu_time_total: prof_task_in. 0: no tasks */
+    int64_t on_cpu_ns;                   /* of cpu_time_total: see prof_task_in. 0: no tasks */
 #if !PROF__BARE
     const prof_site *site;               /* group_by_site: file and line; NULL: it has none */
 #endif
 } prof_average;
 
-typedef enum prof_metric {
+typedef enum prof_metric {               /* PyTorch's. CPU_TIME, DEVICE_TIME: a call's average */
     PROF_METRIC_NONE = 0,                /* table: first-seen order; stacks: self CPU time */
-    PROF_METRIC_SELF_CPU_TIME_TOTAL,
-    PROF_METRIC_CPU_TIME_TOTAL,
-    PROF_METRIC_CPU_TIME,                /* the average of one call */
+    PROF_METRIC_SELF_CPU_TIME_TOTAL, PROF_METRIC_CPU_TIME_TOTAL, PROF_METRIC_CPU_TIME,
     PROF_METRIC_COUNT,
-    PROF_METRIC_SELF_DEVICE_TIME_TOTAL,
-    PROF_METRIC_DEVICE_TIME_TOTAL,
-    PROF_METRIC_DEVICE_TIME,
-    PROF_METRIC_CPU_MEMORY_USAGE,
-    PROF_METRIC_SELF_CPU_MEMORY_USAGE,
-    PROF_METRIC_DEVICE_MEMORY_USAGE,
-    PROF_METRIC_SELF_DEVICE_MEMORY_USAGE,
+    PROF_METRIC_SELF_DEVICE_TIME_TOTAL, PROF_METRIC_DEVICE_TIME_TOTAL, PROF_METRIC_DEVICE_TIME,
+    PROF_METRIC_CPU_MEMORY_USAGE, PROF_METRIC_SELF_CPU_MEMORY_USAGE,
+    PROF_METRIC_DEVICE_MEMORY_USAGE, PROF_METRIC_SELF_DEVICE_MEMORY_USAGE,
     PROF_METRIC_FLOPS,
     PROF_METRIC_LAST                     /* how many there are */
 } prof_metric;
@@ -742,11 +734,11 @@ typedef enum prof_time_unit {
 typedef struct prof_averages_desc {
     bool group_by_input_shapes, group_by_overload_name;
     uint32_t group_by_stack_n;           /* by the innermost n stack entries */
-    bool percentiles;                    /* in tables with min and max; exact, but estimated (~p50)
-                                            where zones are in sums */
+    bool percentiles;                    /* and in tables min and max. Exact; estimated (~p50) where
+                                            zones are in sums */
     bool group_by_site;                  /* by file and line, where one name has several: column
-                                            "Source". Names made at run time have no site, of
-                                            instrumented functions only static ones have their file
+                                            "Source". Names made at run time have none; of
+                                            instrumented functions static ones have their file
                                             (Linux). Freestanding: ignored */
 } prof_averages_desc;
 
@@ -771,18 +763,17 @@ typedef struct prof_table_desc {
     bool hide_notes;                     /* leave out the lines below those that PyTorch prints */
     prof_time_unit time_unit;
     prof_format format;
-    uint32_t width;                      /* of a line: columns are narrowed, and the least useful
-                                            left out and named below the table, until it fits.
-                                            0: PyTorch's widths; prof_print_table: the terminal's */
-    bool ns_per_counter;                 /* a column "ns per points" for each of the counters: CPU
-                                            total by the count. See prof_add */
+    uint32_t width;                      /* of a line. Columns are narrowed, or left out and named
+                                            below the table, until it fits. 0: PyTorch's widths, or
+                                            the terminal's (prof_print_table) */
+    bool ns_per_counter;                 /* for each counter a column, as "ns per points": CPU total
+                                            by the count. See prof_add */
     int64_t whole_cpu_ns, whole_device_ns;   /* 100 % of the shares; 0: the sum over the rows */
 } prof_table_desc;
 
 /* What a table shows beside CPU times. EventList's use_device, profile_memory, with_flops. */
 typedef struct prof_view {
-    const char *device_name;             /* any text, printed upper-case; NULL: no device times. A
-                                            session's with several types of devices: "device" */
+    const char *device_name;             /* printed upper-case; NULL: no device times */
     bool profile_memory, with_flops;
 #if !PROF__BARE
     const char *counters[PROF_COUNTERS]; /* names of the rows' counters; NULL: no more */
@@ -811,18 +802,18 @@ typedef enum prof_chrome_source {
 
 typedef struct prof_chrome_desc {
     prof_chrome_format format;
-    bool window_marks;                   /* Kineto's events for the recording's begin, end and span,
-                                            whose pids are text, which speedscope rejects. Not
-                                            freestanding, not in the legacy array */
+    bool window_marks;                   /* Kineto's events for the recording's begin, end and span;
+                                            speedscope rejects their pids. Not freestanding, not in
+                                            the legacy array */
     prof_chrome_source source;
 } prof_chrome_desc;
 
-/* All events, sorted by (start, -end, thread, depth): a parent comes before its children. They are
-   made by the first call that needs them, and live as long as the trace. memory: NULL, or `size`
-   bytes, of any alignment, that live as long as the trace: they are used where the arena has no
-   room, as without PROF_KEEP_EVENTS they take eight times the memory of records. NULL with count 0:
-   there are none, or no room for them; prof_strerror(PROF_ERROR_MEMORY) says how many bytes they
-   take. Freestanding: memory is not used. PyTorch: profile.events() */
+/* All events, sorted by (start, -end, thread, depth): a parent comes before its children. The first
+   call that needs them makes them; they live as long as the trace. They take eight times the memory
+   of records: where the arena has no room (without PROF_KEEP_EVENTS) they go to `size` bytes at
+   memory (or NULL), which must live as long. Returns NULL with count 0 where there are none, or no
+   room; prof_strerror(PROF_ERROR_MEMORY) says how many bytes they take. Freestanding: memory is not
+   used. PyTorch: profile.events() */
 PROF_API const prof_event *prof_events(const prof_trace *trace, void *memory, size_t size,
                                        size_t *count);
 
@@ -836,9 +827,9 @@ PROF_API const prof_thread_info *prof_threads(const prof_trace *trace, size_t *c
    dTLB-load-misses, iTLB-load-misses, and rHEX for a raw one (all of them in user mode only);
    task-clock (ns), page-faults, minor-faults, major-faults, context-switches, cpu-migrations.
    Linux: each begin and end of a zone reads each of them by a system call of about 0.5 us; a thread
-   keeps a file open for each until it exits or calls prof_thread_end. A zone that ends on another
-   thread than it began on, or that prof_stop ends, has no counts. prof_start refuses a counter that
-   is unknown, missing or not allowed; prof_strerror tells why. */
+   keeps a file open for each until it exits or calls prof_thread_end. A zone that prof_stop ends,
+   or a fiber on another thread, has no counts. prof_start refuses a counter that is unknown,
+   missing or not allowed. */
 PROF_API const char *prof_hw_counter_name(const prof_trace *trace, uint32_t i);
 
 /* The site, times and memory of an event. */
@@ -854,10 +845,9 @@ PROF_API prof_average prof_total_average(const prof_trace *trace);
 
 /* PROF_MODE_AGGREGATE: the sums so far, a row for each name, in the order in which names came;
    while threads go on recording, or after prof_stop. Fills at most max rows and returns how many
-   there are; 0 in other modes. Open zones do not count yet. p50, p90 and p99 come from a histogram
-   whose buckets double: they are off by a factor of 2 at most. prof_write_rows prints the rows;
-   prof_key_averages has them by site. Any thread; not in a signal handler: it may read the
-   program's file. */
+   there are; 0 in other modes. Open zones do not count yet. p50, p90 and p99 are off by a factor of
+   2 at most. prof_write_rows prints the rows; prof_key_averages has them by site. Any thread; not
+   in a signal handler. */
 PROF_API size_t prof_snapshot(prof_average *rows, size_t max);
 
 /* PyTorch's table. desc NULL: key averages by self CPU time. */
@@ -867,41 +857,40 @@ PROF_API prof_result prof_write_table(const prof_trace *trace, const prof_table_
 /* prof_write_table to stdout; on a terminal it fits the width (see prof_table_desc.width). */
 PROF_API prof_result prof_print_table(const prof_trace *trace, const prof_table_desc *desc);
 
-/* The same of the caller's rows (row.first: first-seen order), which are sorted in place.
-   view NULL: CPU times only. Of desc.averages only group_by_site counts: CSV and JSON then have the
-   column even where no row has a site. */
+/* A table of the caller's rows (row.first: first-seen order), which are sorted in place. view NULL:
+   CPU times only. Of desc.averages only group_by_site counts: CSV and JSON then have the column
+   even where no row has a site. */
 PROF_API prof_result prof_write_rows(prof_average *rows, size_t count, const prof_view *view,
                                      const prof_table_desc *desc, prof_sink out);
 
-/* A line for each event that has a stack and lasts 1 us or more, as EventList.export_stacks. */
+/* A line for each event that has a stack and lasts 1 us or more. PyTorch: export_stacks() */
 PROF_API prof_result prof_write_event_stacks(const prof_trace *trace, prof_metric metric,
                                              prof_sink out);
 
 /* Folded stacks, `outer;inner 123` with microseconds or bytes, for flamegraph.pl and speedscope: a
    line for each distinct stack of 1 or more. If memory does not hold all stacks, inner ones are
    merged into `(deeper)` (freestanding: PROF_ERROR_MEMORY); prof_events with memory gives more.
-   Native functions stand between the zones around them. metric: one that is a sum (NONE: self CPU
-   time); self_ metrics count the event alone, others its children, too. PROF_ERROR_INVALID:
-   CPU_TIME, DEVICE_TIME, COUNT, FLOPS. */
+   Native functions stand between the zones around them. metric: self_ ones count the event alone,
+   others its children, too. PROF_ERROR_INVALID: CPU_TIME, DEVICE_TIME, COUNT, FLOPS. */
 PROF_API prof_result prof_write_stacks(const prof_trace *trace, prof_metric metric, prof_sink out);
 
 /* Chrome trace JSON, for Perfetto, chrome://tracing, speedscope; desc NULL: Kineto's format,
    without window_marks. PROF_ERROR_INVALID: there is no such format. "prof" in its head (in an
-   array the event "prof counts") has the counts of prof_stats that are not zero; and where some
-   zones are only in sums (times in whole ns):
+   array the event "prof counts") has the counts of prof_stats that are not zero; also
+       "sites": [{"name", "source": "file:line"}, ...]: the program's names that have one site, so
+       that their events need not name it (not in a streamed array);
+   and where some zones are only in sums (times in whole ns)
        "summed": how many, "timeline_end_ns": prof_stats.timeline_ns (PROF_MODE_AGGREGATE: 0),
        "session_ns": the session's length,
        "sums": [{"name", "count", "total", "self", "min", "max", "p50", "p90", "p99"}, ...]: a row
        per name, of these zones alone; prof_average_add joins it with the row of the events;
        "sums_by_site", where a name has several sites: the same, a row per site, with "source".
-   "sites" in it is [{"name", "source": "file:line"}, ...]: the program's names that have one site,
-   so that their events need not name it. A streamed array names no sites.
    An instant "timeline ends" shows where a thread's timeline ends. A zone that was open then ends
    there, with "finished": false and "partial": true; its call is in the sums. */
 PROF_API prof_result prof_write_chrome(const prof_trace *trace, const prof_chrome_desc *desc,
                                        prof_sink out);
 
-/* prof_write_chrome to a file, as by prof_file_open and prof_file_close. */
+/* prof_write_chrome to a file: see prof_file. */
 PROF_API prof_result prof_save_chrome(const prof_trace *trace, const char *path);
 
 /* The memory in use on a device over time, by kind, as PyTorch's memory timeline. desc.raw false:
@@ -926,10 +915,9 @@ PROF_API size_t prof_event_kernels(const prof_trace *trace, const prof_event *ev
                                    prof_kernel *kernels, size_t max);
 
 /* Adds `from`, a row of another window or trace, to `into`, a row of the same name: sums, counts,
-   min and max. p50, p90 and p99, where both rows have them, are estimated from both rows' five
-   points; else 0, not known. Where into's key is NULL (zeroed) it takes from's name and what else
-   tells rows apart; the texts stay from's. Pure, any thread. PROF_ERROR_INVALID: NULL, or
-   the names differ. PyTorch: FunctionEventAvg.__iadd__ */
+   min and max. Percentiles are estimated where both rows have them, else 0. A zeroed `into` takes
+   from's name and what else tells rows apart; the texts stay from's. Pure, any thread.
+   PROF_ERROR_INVALID: NULL, or the names differ. PyTorch: FunctionEventAvg.__iadd__ */
 PROF_API prof_result prof_average_add(prof_average *into, const prof_average *from);
 
 /* A file as a sink: any writer takes file.sink, several of them one after the other. It is written
@@ -938,7 +926,7 @@ PROF_API prof_result prof_average_add(prof_average *into, const prof_average *fr
    .gz by its ending, with PROF_ZLIB. */
 typedef struct prof_file {
     prof_sink sink;                      /* from open to close, while the struct must not move */
-    bool failed;                         /* a write has; or set it: close leaves nothing behind */
+    bool failed;                         /* a write failed; if you set it, close leaves no file */
     bool in_place;                       /* from here on: the library's own */
     int error;
     size_t path_size;
@@ -947,11 +935,11 @@ typedef struct prof_file {
     char temporary[1024];
 } prof_file;
 
-/* Both may be called on any thread, one at a time for a file; not in a signal handler.
-   open: PROF_ERROR_INVALID: NULL. PROF_ERROR_FILE: errno says why (a path over 992 bytes:
-   ENAMETOOLONG). PROF_ERROR_UNSUPPORTED: .gz without PROF_ZLIB. Needs no close after an error.
-   close: PROF_ERROR_FILE: it could not be written, closed or renamed, errno says why, or `failed`
-   was set: the file is removed. PROF_ERROR_STATE: it is not open. */
+/* Any thread, one at a time for a file; not in a signal handler. PROF_ERROR_FILE: errno says why (a
+   path over 992 bytes: ENAMETOOLONG).
+   open: PROF_ERROR_INVALID: NULL. PROF_ERROR_UNSUPPORTED: .gz without PROF_ZLIB. After an error it
+   needs no close. close: also PROF_ERROR_FILE: `failed` was set. In both cases the temporary file
+   is removed. PROF_ERROR_STATE: it is not open. */
 PROF_API prof_result prof_file_open(prof_file *file, const char *path);
 PROF_API prof_result prof_file_close(prof_file *file);
 
@@ -981,11 +969,10 @@ enum {                                   /* prof_extra.has: fields whose 0 is a 
     PROF_HAS_NODE_ID = 1, PROF_HAS_SEQUENCE_NR = 2, PROF_HAS_FWD_THREAD = 4, PROF_HAS_ID = 8,
     PROF_HAS_DEVICE_INDEX = 16, PROF_HAS_LINK = 32, PROF_HAS_END_THREAD = 64,
     PROF_HAS_ANNOTATION = 512,           /* of zones, see prof_set; events have a flag */
-    PROF_HAS_KEPT_TEXT = 256             /* for prof_submit of many events with the same text:
-                                            activity_type and metadata_json are not copied and must
-                                            live as long as the trace; the Chrome trace adds
-                                            "correlation" to metadata_json, from id, or else from
-                                            linked_correlation_id. Not for zones */
+    PROF_HAS_KEPT_TEXT = 256             /* for prof_submit, not for zones: activity_type and
+                                            metadata_json are not copied, and live as long as the
+                                            trace, which adds "correlation" (id, or else
+                                            linked_correlation_id) to metadata_json */
 };
 
 /* What few events have: the rest of PyTorch's FunctionEvent. Zeroed: nothing is known. */
@@ -1003,8 +990,8 @@ struct prof_extra {
     const char *overload_name;           /* NULL or "": none */
     const char *trace_name;              /* NULL: the name; "": none, left out of legacy traces */
     const char *activity_type;           /* Kineto's category, as "kernel"; NULL: by device type */
-    const char *kwinputs, *metadata_json;   /* JSON: an object; members without the braces. Text
-                                            that is not JSON is shown as a string */
+    const char *kwinputs;                /* a JSON object; text that is none is shown as a string */
+    const char *metadata_json;           /* JSON members without the braces; the same */
     const char *backend, *module_hierarchy;
     const prof_shape *input_shapes, *strides;
     const char *const *dtypes, *const *concrete_inputs;   /* input_count each, or NULL */
@@ -1053,14 +1040,13 @@ typedef struct prof_flops_desc {
 
 /* Adds to number `index` of desc.numbers, from 0, for the innermost zone and all zones around it:
    what it worked on, as points, bytes or rows. Numbers are arguments in the trace, columns of
-   tables ("Self points", "points") and prof_average.counters, after those of desc.hw_counters. What
-   is added outside of zones, or after the timeline ended, is left out and counted (details_cut,
-   not_kept). A zone with any that is not 0 takes a slot more for each. Does nothing if desc.numbers
-   has no such number, or in freestanding builds. Any thread; not in a signal handler. */
+   tables ("Self points", "points") and prof_average.counters, after those of desc.hw_counters. Each
+   that is not 0 takes 12 bytes more of its zone. What is added outside of zones, or after the
+   timeline ended, is left out and counted (details_cut, not_kept). Does nothing if desc.numbers has
+   no such number, or in freestanding builds. Any thread; not in a signal handler. */
 PROF_API void prof_add(uint32_t index, int64_t value);
 
-/* snprintf by the formatter of prof_push_f. The text is cut to size; returns its length then,
-   without the NUL. */
+/* snprintf by the formatter of prof_push_f; but returns the length of the text after it is cut. */
 PROF_API size_t prof_format_text(char *buf, size_t size, const char *format, ...)
     PROF__PRINTF(3, 4);
 
@@ -1068,7 +1054,7 @@ PROF_API size_t prof_format_text(char *buf, size_t size, const char *format, ...
 /* Hosted builds alone have the rest of this room. */
 
 /* prof_counter with a fraction; the trace has as many digits as it takes to read the same number
-   back. NaN and the infinities become null. Freestanding builds have prof_counter alone. */
+   back. NaN and the infinities become null. */
 PROF_API void prof_counter_f(const char *name, double value);
 
 /* ---- what the innermost open zone of the calling thread carries; all of it is copied ----
@@ -1081,8 +1067,7 @@ PROF_API void prof_counter_f(const char *name, double value);
      its forward zone (scope 0), which has the same number and is on the thread fwd_thread (see
      prof_thread_id): an arrow in the trace, and with desc.with_stack the forward's stack for the
      backward zone and all within it (no stack where there is no such forward, as in PyTorch).
-   - PROF_HAS_ANNOTATION: is_user_annotation, a range that the user marked, as PyTorch's
-     record_function, not an op.
+   - PROF_HAS_ANNOTATION: a range that the user marked, no op, as PyTorch's record_function.
    Inputs, outputs and tensors need desc.record_shapes, flops desc.with_flops, module_hierarchy
    desc.with_modules. Outputs and tensors are for execution traces. */
 PROF_API void prof_set(const prof_extra *with);
@@ -1090,8 +1075,8 @@ PROF_API void prof_set(const prof_extra *with);
 /* prof_push, then prof_set: so observers see it as the zone begins. id is for observers alone. */
 PROF_API void prof_push_with(const char *name, const prof_extra *with);
 
-/* Its inputs: shapes, and types such as "float" (count of them, or NULL). With desc.record_shapes.
-   About 200 dimensions in all fit; further inputs are left out and counted (details_cut). */
+/* prof_set of shapes and types such as "float" (count of them, or NULL) alone. About 200 dimensions
+   in all fit; further inputs are left out and counted (details_cut). */
 PROF_API void prof_set_shapes(const prof_shape *shapes, const char *const *dtypes, uint32_t count);
 
 /* An argument for the Chrome trace; at most 16 a zone. Where key and text have over 300 bytes
@@ -1106,35 +1091,34 @@ PROF_API void prof_module_pop(void);
 
 /* ---- zones that end out of order: jumps and fibers ---- */
 
-/* Ends zones that longjmp, or another language's exception, left open. prof_mark(), before setjmp,
-   remembers which zones are open; prof_unwind(mark), after the jump, ends all zones that the
-   calling thread has begun since and that are still open: now, and counted as healed. A mark is
-   good for many jumps, while its zones are open. A mark of another thread, context, session or
-   window, or of a zone that has ended, is ignored and counted (unbalanced, cut). Any thread; not in
-   a signal handler that interrupted the profiler: dropped_busy. C++ exceptions end scopes by
-   themselves. Without these calls a thread ends zones whose stack frames are gone, as they lay as
-   deep as it is now or deeper (x86-64 and aarch64): of instrumented functions, with all zones in
-   them, when the next one begins; of PROF_SCOPE and its kin once three quarters of max_depth are
-   open. */
+/* Ends zones that longjmp, or another language's exception, left open (C++ exceptions end scopes
+   by themselves). prof_mark(), before setjmp, remembers which zones are open; prof_unwind(mark),
+   after the jump, ends all zones that the calling thread has begun since and that are still open:
+   now, and counted as healed. A mark is good for many jumps, while its zones are open. A mark of
+   another thread, context, session or window, or of a zone that has ended, is ignored and counted
+   (unbalanced, cut). Any thread; not in a signal handler that interrupted the profiler:
+   dropped_busy. Without these calls a thread sees by its stack which zones' functions are gone
+   (x86-64 and aarch64), and ends them: instrumented functions, with all zones in them, when the
+   next one begins; PROF_SCOPE and its kin once three quarters of max_depth are open. */
 PROF_API prof_open_zones prof_mark(void);
 PROF_API void prof_unwind(prof_open_zones mark);
 
 /* Fibers and coroutines: the calling thread goes on in another context, which has its own open
-   zones and its own row in the trace. Returns the context that it leaves; pass it to the call that
-   resumes it, on any thread: a->prof = prof_context_switch(b->prof). NULL, or a context of another
-   session or window: a new one. A context ends with prof_thread_end() while it is the current one,
-   or with the session. Each takes a state and a chunk, as a thread does: see max_threads. Returns
-   NULL where no session or no context was. */
+   zones and its own row in the trace. Returns the context that it leaves (NULL where there was
+   none, or no session); pass it to the call that resumes it, on any thread:
+       a->prof = prof_context_switch(b->prof);
+   NULL, or a context of another session or window: a new one. A context ends with the session, or
+   with prof_thread_end() while it is current. Each counts as a thread: see max_threads. */
 PROF_API void *prof_context_switch(void *context);
 
 /* ---- memory, with desc.profile_memory ---- */
 
 /* An allocation, or a free: charged to the zones that are open on the calling thread, and an
    instant in the trace. A free's bytes are those of the allocation at this address, on any thread.
-   pointer NULL with bytes: an allocation that failed, [OutOfMemory]; without bytes: ignored. Over
-   2^63 - 1 bytes, and frees of what is not allocated, are left out and counted (rejected,
-   memory_unknown). An allocation at an address in use ends the one before, whose free was missed
-   (memory_missed). PyTorch: reportMemoryUsage() */
+   pointer NULL with bytes: an allocation that failed, [OutOfMemory]; without bytes: ignored. Left
+   out and counted: over 2^63 - 1 bytes (rejected), frees of what is not allocated (memory_unknown).
+   An allocation at an address in use ends the one before, whose free was missed (memory_missed).
+   PyTorch: reportMemoryUsage() */
 PROF_API void prof_memory_alloc(const void *pointer, size_t bytes, prof_device device)
     PROF__ADDRESS(1);
 PROF_API void prof_memory_free(const void *pointer, prof_device device) PROF__ADDRESS(1);
@@ -1182,12 +1166,12 @@ PROF_API prof_result prof_flops_register(const char *name, prof_flops_formula fo
 
 /* ---- metadata: keys in the trace's head ---- */
 
-/* Adds a key with text, or with JSON (which is checked), to the trace's head. The last value of a
-   key counts. A key added while no session is open stays for all later sessions, else it is this
-   session's alone. Any thread. PROF_ERROR_MEMORY: more than PROF_METADATA_SIZE bytes (8 KiB) of
-   either. PROF_ERROR_INVALID: also a key that the trace writes itself (traceEvents, traceName,
-   schemaVersion, prof, displayTimeUnit, baseTimeNanoseconds). PROF_ERROR_JSON: prof_strerror says
-   at which byte. PyTorch: add_metadata(), add_metadata_json(), preset_metadata_json() */
+/* Adds a key with text, or with JSON, to the trace's head. The last value of a key counts. A key
+   added while no session is open stays for all later sessions, else it is this session's alone. Any
+   thread. PROF_ERROR_MEMORY: more than PROF_METADATA_SIZE bytes of either. PROF_ERROR_INVALID: also
+   a key that the trace writes itself (traceEvents, traceName, schemaVersion, prof, displayTimeUnit,
+   baseTimeNanoseconds). PROF_ERROR_JSON: prof_strerror says at which byte. PyTorch: add_metadata(),
+   add_metadata_json(), preset_metadata_json() */
 PROF_API prof_result prof_add_metadata(const char *key, const char *text);
 PROF_API prof_result prof_add_metadata_json(const char *key, const char *json);
 
@@ -1219,10 +1203,9 @@ typedef struct prof_observer {
                                             counter gets the value without its fraction */
 } prof_observer;
 
-/* Adds an observer for the sessions to come; *observer is copied. They are called in the order in
-   which they were added. PROF_ERROR_STATE: a session is open, or an observer with this user exists.
-   PROF_ERROR_MEMORY: there are 8. prof_remove_observer removes the one with this user;
-   PROF_ERROR_INVALID: there is none. */
+/* Adds an observer for the sessions to come, after those added before; *observer is copied.
+   PROF_ERROR_STATE: a session is open, or one with this user exists. PROF_ERROR_MEMORY: there are
+   8. prof_remove_observer removes the one with this user; PROF_ERROR_INVALID: there is none. */
 PROF_API prof_result prof_add_observer(const prof_observer *observer);
 PROF_API prof_result prof_remove_observer(const void *user);
 
@@ -1232,9 +1215,9 @@ PROF_API prof_result prof_remove_observer(const void *user);
    session is open, or it is on already. PyTorch: emit_itt(). NVTX: prof_cuda_emit_nvtx. */
 PROF_API prof_result prof_emit_itt(bool on);
 
-/* ITT tasks of the program's own; they need no session. Any thread. range_push returns the depth of
-   the range that begins, range_pop of the range that ends: 0 for the outermost of the thread; -1:
-   there is no tool, or no range. text NULL: "". PyTorch: torch.profiler.itt */
+/* ITT tasks of the program's own; they need no session. Any thread. range_push and range_pop return
+   the depth of the range that begins or ends: 0 for the thread's outermost; -1: there is no tool,
+   or no range. text NULL: "". PyTorch: torch.profiler.itt */
 PROF_API bool prof_itt_is_available(void);
 PROF_API void prof_itt_mark(const char *text);
 PROF_API int prof_itt_range_push(const char *text);
@@ -1260,14 +1243,14 @@ PROF_API const char *prof_execution_trace_path(void);   /* NULL: not registered 
 
 /* ---- @API-COMPANIONS: for kernels, devices, bindings and tools ----
 
-   prof_cuda.h, the command prof and ports of kernels call these. Programs seldom need them. Calls
-   are for any thread, not for a signal handler, unless their text says otherwise; those that
-   need an open session return PROF_ERROR_STATE without one. */
+   prof_cuda.h, the command prof and ports of kernels call these; programs seldom do. Any thread may
+   call them, but no signal handler, unless their text says otherwise. Those that need an open
+   session return PROF_ERROR_STATE without one. */
 
 enum { PROF_ROW_SYNC = 1000000,          /* as Kineto numbers those rows */
        PROF_ROW_LANE = 10000 };          /* further rows of a queue whose work overlaps */
 
-/* A device that takes part in sessions (prof_cuda.h is one). The callbacks may be NULL; they run
+/* A device that takes part in sessions, as prof_cuda.h does. The callbacks may be NULL; they run
    on the thread that starts, steps or stops the session, under no lock. */
 typedef struct prof_device_desc {
     const char *name;                    /* "CUDA": for tables; must live as long as the process */
@@ -1301,16 +1284,15 @@ typedef struct prof_session {
     uint32_t supported;                  /* PROF_ACTIVITY_... that desc.activities may ask for.
                                             PyTorch: supported_activities() */
     uint64_t step;                       /* the current one, from 0. PyTorch: profile.step_num */
-    uint32_t enabled;                    /* PROF_ACTIVITY_... that the window records, or recorded
-                                            until the device's stop(); without those that
-                                            prof_toggle has turned off. 0: no session */
+    uint32_t enabled;                    /* PROF_ACTIVITY_... that the window records, less those
+                                            that prof_toggle has turned off; in a device's stop()
+                                            as before it. 0: no session */
     int64_t start_ns;                    /* what prof_os_now() was when prof_now() was 0; 0: no
                                             window is open, or the clock is desc.platform.now */
-    const prof_site *zone;               /* site of the calling thread's innermost zone;
-                                            NULL: none is open. Until prof_stop */
-    prof_desc desc;                      /* as given to prof_start, defaults still 0; what
-                                            with_flops turns on is on. Without a session: the last
-                                            one's */
+    const prof_site *zone;               /* site of the calling thread's innermost zone; NULL: none
+                                            is open. Until prof_stop */
+    prof_desc desc;                      /* as given to prof_start (what with_flops turns on is on);
+                                            without a session the last one's */
 } prof_session;
 
 /* A trace made of events from outside. */
@@ -1375,12 +1357,12 @@ PROF_API uint64_t prof_thread_id(void);
    prof_trace_from_events. Each takes about 750 bytes of the arena (prof_launch: 160). Zones have
    no ids: a device event belongs to the event, submitted too, whose extra.id is its
    linked_correlation_id (a call of activity_type *_runtime or *_driver passes it on to the zone
-   around it); prof_launch reports work that zones launch. Work on a device that desc.activities
-   leave out is not taken, but counted (not_kept). INVALID: some were wrong, or name no known
-   thread: left out, counted (rejected). MEMORY: some did not fit: dropped, counted. UNSUPPORTED:
-   the session keeps no events (a Chrome stream, sums, a ring without details, PROF_KEEP_RECORDS):
-   counted (not_kept). In a raw stream they go to the sink at once, on this thread; SINK: lost,
-   counted (not_kept). */
+   around it); prof_launch reports work that zones launch. In a raw stream they go to the sink at
+   once, on this thread.
+   All that is left out is counted. INVALID: some were wrong, or name no known thread (rejected).
+   MEMORY: some did not fit (dropped). UNSUPPORTED: the session keeps no events (a Chrome stream,
+   sums, a ring without details, PROF_KEEP_RECORDS: not_kept). SINK: the sink failed (not_kept).
+   OK: desc.activities leave the device out (not_kept). */
 PROF_API prof_result prof_submit(const prof_event *events, size_t count);
 
 /* The same for changes of memory, of any age and in any order; a free's bytes are those of the
@@ -1406,9 +1388,8 @@ PROF_API uint32_t prof_submit_os_thread(uint64_t os_id, const char *name);
    arrow leads there. With its event it takes 160 bytes of the arena. Kept in PROF_MODE_TRACE, and
    in a ring with details; in other modes launches are counted (not_kept). */
 
-/* The number of a device's queue, which is a row in the trace, of this name (47 bytes; NULL: "");
-   work that overlaps gets further rows. For the whole process, at any time. PROF_NONE: there are 64
-   queues. */
+/* The number of a device's queue, a row in the trace of this name (47 bytes; NULL: ""); work that
+   overlaps gets further rows. For the whole process, at any time. PROF_NONE: there are 64. */
 PROF_API uint32_t prof_queue(prof_device device, const char *name);
 
 /* Work is launched here and now; name is copied. 0: no session is open, or it cannot be kept, which
