@@ -1643,13 +1643,14 @@ PROF_CUDA__FN void prof_cuda__put_text(prof_cuda__line *l, const char *s) {
     PROF_CUDA__PUT(l, "\"");
 }
 
-/* Ids of a graph and its node, and the zone in which that was made. */
+/* Ids of a graph and its node, and the zone in which that was made. What no graph ran has none. */
 PROF_CUDA__FN void prof_cuda__put_node(prof_cuda__line *l, uint64_t graph, uint64_t id) {
     const prof_cuda__node *node = prof_cuda__node_of(id);
     char text[300];
-    if (graph || !id) prof_cuda__member(l, "graph id", graph);
+    if (!id) return;
+    if (graph) prof_cuda__member(l, "graph id", graph);
     prof_cuda__member(l, "graph node id", id);
-    if (!id || !node->id) return;
+    if (!node->id) return;
     (void)prof_format_text(text, sizeof text, "%.150s (%.120s:%u)",
                            node->name, node->file ? node->file : "", (unsigned)node->line);
     PROF_CUDA__PUT(l, ",\"captured in\":");
@@ -1757,7 +1758,7 @@ PROF_CUDA__FN void prof_cuda__copy_event(const prof_cuda__peer *p, prof_cuda__ma
                        (double)p->bytes / (double)(p->end - p->start));
     else PROF_CUDA__PUT(l, ",\"memory bandwidth (GB/s)\":\"N/A\"");
     memcpy(graphs, (const char *)p + k->size - sizeof graphs, sizeof graphs);
-    if (graphs[1]) prof_cuda__put_node(l, graphs[0], graphs[1]);
+    prof_cuda__put_node(l, graphs[0], graphs[1]);
 }
 
 /* The session's index of a thread. Ids are often consecutive. */
