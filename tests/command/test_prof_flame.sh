@@ -95,6 +95,15 @@ JSON
 printf '%s\n' 'libc.so(0x9):_??;main;outer 15' 'libc.so(0x9):_??;main;outer;b 5' \
     'libc.so(0x9):_??;main;outer;middle;f;in 10' | sort >"$out/native.right"
 try stacks_native cmp "$out/native.folded" "$out/native.right"
+# Overhead lies in the op around it; in traces of prof.h, an array too, beside it.
+printf '[{"ph":"M","name":"%s","pid":1,"tid":1,"ts":0,"args":{"version":"1"}},
+{"ph":"X","cat":"cpu_op","name":"op","pid":1,"tid":1,"ts":0,"dur":10},
+{"ph":"X","cat":"overhead","name":"flush","pid":-1,"tid":0,"ts":2,"dur":3}]' other >"$out/overhead.json"
+sed 's/"other"/"prof"/' "$out/overhead.json" >"$out/overhead.ours.json"
+says stacks_overhead 'op 7
+op;flush 3' 0 "$prof" stacks "$out/overhead.json"
+says stacks_overhead_ours 'op 10
+flush 3' 0 "$prof" stacks "$out/overhead.ours.json"
 says stacks_metric 'is neither self_cpu_time_total nor' 2 "$prof" stacks -m count "$now"
 says stacks_help 'usage: prof stacks' 0 "$prof" stacks --help
 says stacks_none 'usage: prof stacks' 2 "$prof" stacks

@@ -43,7 +43,7 @@ typedef struct walk {
     size_t path_capacity;
     uint32_t *names;            /* by number in the trace's names: 1 + that in f->names; 0: none */
     uint32_t thread, base;      /* of the call entered last; where its paths begin */
-    bool by_prof, zone_stacks;  /* the head is prof.h's; and says that stacks are those of zones */
+    bool zone_stacks;           /* the head is prof.h's, and says that stacks are those of zones */
     uint32_t told_thread;
     char told[80];              /* what that is called */
 } walk;
@@ -60,9 +60,8 @@ static uint32_t stack_number(walk *w, const trace_event *event) {
 }
 
 static void note_head(walk *w, const trace_member *member) {
-    w->by_prof |= text_is(member->key, "prof");
     if (text_is(member->key, "with_stack"))
-        w->zone_stacks = w->by_prof && !text_is(member->value, "0");
+        w->zone_stacks = w->trace.own && !text_is(member->value, "0");
     if (w->options->on_member) w->options->on_member(w->options->user, member);
 }
 
@@ -267,7 +266,6 @@ int flame_read(flame *f, const flame_options *options, const char *path) {
     w.trace.with_memory = options->take != NULL;
     begin(f);
     int status = trace_load(&w.trace, path, take, &w);
-    w.trace.overhead_inside = !w.by_prof;
     trace_nest(&w.trace);
     trace_own(&w.trace);
     trace_times(&w.trace);

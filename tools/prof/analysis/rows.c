@@ -251,7 +251,7 @@ static bool is_listed(const row_table *t, const trace_event *event) {
 
 /* Is it a row? (What is none still stands in the tree.) */
 static bool shown(row_table *t, const trace_event *event, uint32_t name) {
-    if (t->own && text_is(event->name, "(in sums)")) return false;   /* of others, together */
+    if (t->trace.own && text_is(event->name, "(in sums)")) return false;   /* of others, together */
     bool row = t->options->filter.categories.count ? is_listed(t, event) : is_usual(event->kind);
     return row && taken(t, event) && name_matches(t, name);
 }
@@ -267,7 +267,7 @@ static uint8_t device_type_of(row_table *t, const trace_event *event) {
     if (trace_arg_int(event, PROF_KEY_DEVICE_TYPE, &type) && type > 0 &&
         type <= PROF_DEVICE_PRIVATEUSE1)
         return (uint8_t)type;
-    if (t->own || t->type_count) return PROF_DEVICE_CUDA;
+    if (t->trace.own || t->type_count) return PROF_DEVICE_CUDA;
     if (!t->named_type || t->named != t->view.device_name) {
         t->named = t->view.device_name;
         t->named_type = type_named(t->named);
@@ -300,7 +300,7 @@ static void note_device(row_table *t, const trace_event *event) {
         uint8_t type = device_type_of(t, event);
         list_type(t, type, device_type_name(type));
     } else if (!t->view.device_name && runs)
-        t->view.device_name = t->own ? device_type_name(device_type_of(t, event)) : "CUDA";
+        t->view.device_name = t->trace.own ? device_type_name(device_type_of(t, event)) : "CUDA";
 }
 
 static row_device *device_of(row_table *t, int64_t index) {
@@ -431,7 +431,7 @@ static bool counts_as_device(int32_t type) {
 
 /* In prof.h's own traces all devices have memory, in PyTorch's table some do. */
 static bool counts_in_table(const row_table *t, int32_t type) {
-    return !counts_as_cpu(type) && (t->own || counts_as_device(type));
+    return !counts_as_cpu(type) && (t->trace.own || counts_as_device(type));
 }
 
 static void note_memory(row_table *t, const memory_change *change) {
@@ -673,7 +673,7 @@ static void take_change(row_table *t, bool inside) {
 static void add_event(row_table *t, const trace_event *event, trace_kept kept) {
     bool inside = taken(t, event);
     bool named = event->phase == 'M' && text_is(event->name, "thread_name");
-    if (named && t->own) trace_thread(&t->trace, event);     /* the library's order */
+    if (named && t->trace.own) trace_thread(&t->trace, event);     /* the library's order */
     if (event->kind == TRACE_TASK) return;
     if (kept == KEPT_CHANGE) take_change(t, inside);
     if (event->phase != 'X') return;
@@ -806,7 +806,6 @@ static void note_head(row_table *t, const trace_reader *reader) {
     bool meta = reader->item == TRACE_EVENT && event->phase == 'M';
     bool array = meta && text_is(event->name, "prof");
     bool head = reader->item == TRACE_MEMBER && text_is(reader->member.key, "prof");
-    t->own |= head || array;
     if (head || array) note_promises(t, reader->losses);
     if (head || array) note_sources(t, head ? reader->member.value : event->args_text);
     if (head || (meta && text_is(event->name, "prof counts")))
@@ -840,7 +839,6 @@ static void end_file(row_table *t) {
     t->memory_ns = INT64_MIN;                    /* the first file's counts */
     row_walk w = {.table = t};
     t->had_tasks |= t->trace.tasks.stretches.count > 0;
-    t->trace.overhead_inside = !t->own;
     trace_nest(&t->trace);
     contexts_add(&t->contexts, &t->trace);
     trace_own(&t->trace);
@@ -859,7 +857,6 @@ static void take(void *user, trace_reader *reader, trace_kept kept) {
     const trace_event *event = &reader->event;
     bool is_event = reader->item == TRACE_EVENT;
     bool streamed = is_event && t->trace.as_ended && event->depth != TRACE_NO_DEPTH;
-    t->own |= t->trace.as_ended;
     if (!streamed) note_item(t, reader);
     if (!is_event) return;
     t->instants += event->phase == 'i' || event->phase == 'I' || event->phase == 'R';
@@ -875,7 +872,6 @@ int rows_read(row_table *t, const char *path) {
     if (t->busy) busy_next_file(t->busy, path);
     uint64_t events = t->events, summed = t->summed;
     begin_file(t);
-    t->own = false;
     t->instants = t->counters = 0;
     t->trace.as_ended = !in_window(t);
     int status = trace_load(&t->trace, path, take, t);

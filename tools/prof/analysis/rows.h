@@ -82,7 +82,6 @@ typedef struct row_table {
     struct row_site { bool known; uint32_t row; uint16_t flags; } *sites;   /* of a raw stream */
     size_t site_capacity;
     bool python_rows;           /* Python functions are rows */
-    bool own;                   /* the file is prof.h's: its head says so */
     char *text;                 /* what was decoded last */
     size_t text_capacity;
     arena memory;

@@ -182,7 +182,7 @@ static void read_losses(trace_reader *r, trace_text key, trace_text value) {
     bool cuda = text_is(key, "prof_cuda");
     bool told = cuda || text_is(key, "prof") || text_is(key, "prof counts");
     if (!told || !value.size) return;
-    r->source->kinds.own |= text_is(key, "prof");
+    r->own = r->source->kinds.own |= text_is(key, "prof");
     r->losses_offset = offset_of(r, value.data);
     if (cuda) losses_read_cuda(r->losses, value);
     else losses_read(r->losses, value);

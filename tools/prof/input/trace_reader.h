@@ -43,6 +43,7 @@ typedef struct trace_reader {
     uint64_t defects[TRACE_DEFECTS], first_defect[TRACE_DEFECTS];
     int64_t base_time_ns;       /* baseTimeNanoseconds; 0 until it was seen, or none */
     uint64_t base_offset;       /* of its value in the file */
+    bool own;                   /* it is prof.h's: its head has said so */
     struct losses *losses;      /* that the head has told of so far: see losses.h */
     uint64_t losses_offset;     /* of the value that tells it, in the file */
     struct trace_source *source;

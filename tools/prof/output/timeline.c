@@ -523,6 +523,7 @@ static void link_slices(timeline *t) {
 
 void timeline_end_file(timeline *t, int64_t base_ns) {
     file *f = last_file(t);
+    f->model.own = t->table->trace.own;
     trace_nest(&f->model);
     trace_own(&f->model);
     trace_times(&f->model);

@@ -88,7 +88,6 @@ typedef struct dataset {
     flows flows;
     row_items items;             /* of all calls, if flows are wanted */
     bool with_flows;
-    bool own;                    /* the trace is prof.h's */
     uint64_t events, left_out, no_numbers;   /* no_numbers: values of counters */
     cell cells[MOST_COLUMNS];
     char *json;                  /* of the row: its texts are pieces of this */
@@ -196,7 +195,6 @@ static void collect_flow(dataset *d, const trace_event *event, uint32_t thread) 
 
 static void collect(dataset *d, const trace_event *event, trace_kept kept) {
     if (event->phase == 'M') {
-        d->own |= text_is(event->name, "prof");
         trace_take_name(&d->trace, event);
         return;
     }
@@ -213,7 +211,6 @@ static void take(void *user, trace_reader *reader, trace_kept kept) {
     dataset *d = user;
     if (reader->item == TRACE_EVENT) collect(d, &reader->event, kept);
     if (reader->item != TRACE_MEMBER) return;
-    d->own |= text_is(reader->member.key, "prof");
     rank_read(&d->id, &reader->member);
 }
 
@@ -233,7 +230,6 @@ static void bind_flows(dataset *d) {
 static void build(dataset *d) {
     struct trace *t = &d->trace;
     bind_flows(d);
-    t->overhead_inside = !d->own;
     trace_nest(t);
     trace_own(t);
     trace_times(t);
@@ -252,7 +248,7 @@ static const char *const kind_names[TRACE_KINDS] = {
 
 /* What prof.h's own traces have for its viewers, and no call is. */
 static bool is_drawn(const dataset *d, const trace_event *event) {
-    return trace_arg(event, PROF_KEY_COVER) || (d->own && text_is(event->name, "(in sums)"));
+    return trace_arg(event, PROF_KEY_COVER) || (d->trace.own && text_is(event->name, "(in sums)"));
 }
 
 /* An asynchronous one lies in nothing, and has no time of its own. */

@@ -169,27 +169,40 @@ static bool ends_before(uint32_t a, uint32_t b, const void *context) {
     return l->calls[l->numbers[a]].end_ns < l->calls[l->numbers[b]].end_ns;
 }
 
-/* Ops that lie in no other, and what a device's library took for itself. */
-static void list_outermost(const struct trace *t, call_list *ops, call_list *overheads) {
+/* What a device's library took for itself. */
+static call_list list_overhead(const struct trace *t) {
+    call_list overhead = {.calls = t->calls};
+    size_t capacity = 0;
+    for (size_t i = 0; i < t->call_count; i++) {
+        if (t->calls[i].kind != TRACE_OVERHEAD) continue;
+        GROW(overhead.numbers, overhead.count, capacity);
+        overhead.numbers[overhead.count++] = (uint32_t)i;
+    }
+    return overhead;
+}
+
+/* Ops that lie in no other. */
+static call_list list_outermost(const struct trace *t) {
+    call_list ops = {.calls = t->calls};
+    size_t capacity = 0;
     const call *last = NULL;
     for (size_t i = 0; i < t->call_count; i++) {
-        uint32_t number = t->order[i];
-        const call *c = &t->calls[number];
-        if (c->kind == TRACE_OVERHEAD) overheads->numbers[overheads->count++] = number;
+        const call *c = &t->calls[t->order[i]];
         if (c->kind != TRACE_CPU_OP || c->is_async) continue;
         if (last && last->thread == c->thread && c->start_ns < last->end_ns) continue;
-        ops->numbers[ops->count++] = number;
+        GROW(ops.numbers, ops.count, capacity);
+        ops.numbers[ops.count++] = t->order[i];
         last = c;
     }
+    return ops;
 }
 
 /* Kineto writes overhead without its thread. Where ops of one thread alone are open around it, it
    is that thread's: it is no time of the op that made the first launch. */
 static bool find_overhead_threads(struct trace *t) {
-    call_list ops = {.calls = t->calls}, overheads = {.calls = t->calls};
-    ops.numbers = allocate((t->call_count + 1) * sizeof *ops.numbers);
-    overheads.numbers = allocate((t->call_count + 1) * sizeof *overheads.numbers);
-    list_outermost(t, &ops, &overheads);
+    call_list overheads = list_overhead(t);
+    if (!overheads.count) return false;
+    call_list ops = list_outermost(t);
     uint32_t *begins = sorted_numbers(ops.count, begins_before, &ops);
     uint32_t *ends = sorted_numbers(ops.count, ends_before, &ops);
     uint32_t *order = sorted_numbers(overheads.count, begins_before, &overheads);
@@ -220,7 +233,7 @@ void trace_nest(struct trace *t) {
     nesting n = {.trace = t, .changes = changes, .open = {NO_CALL, NO_CALL}};
     uint32_t thread = NO_CALL;
     t->order = sorted_numbers(t->call_count, call_before, t->calls);
-    if (t->overhead_inside && find_overhead_threads(t)) {
+    if (!t->own && find_overhead_threads(t)) {
         free(t->order);
         t->order = sorted_numbers(t->call_count, call_before, t->calls);
     }

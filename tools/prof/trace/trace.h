@@ -82,7 +82,6 @@ struct trace {
     bool python_around;         /* or of all calls in them */
     bool with_memory;           /* [memory] events, */
     bool with_refused;          /* and [OutOfMemory] */
-    bool overhead_inside;       /* set before it is nested: overhead lies in an op, not beside it */
     bool steps_apart;           /* ProfilerStep#1 keeps its number, */
     bool whole_names;           /* and all names what they have: overloads, too */
     bool with_site;             /* names have the site that the event tells: parse (a.c:12) */
@@ -91,6 +90,8 @@ struct trace {
     const range_options *window;         /* NULL: all. Calls that begin in it are inside; there are
                                    those around them and in them too, and all work since */
     /* what there is */
+    bool own;                   /* the file is prof.h's: a raw stream, or its head says so. Stays
+                                   when it is cleared */
     call *calls;                /* in the order of the file */
     size_t call_count, call_capacity;
     uint32_t *order;            /* calls by (thread, start, -end) */
