@@ -1647,10 +1647,9 @@ PROF_CUDA__FN void prof_cuda__put_text(prof_cuda__line *l, const char *s) {
 PROF_CUDA__FN void prof_cuda__put_node(prof_cuda__line *l, uint64_t graph, uint64_t id) {
     const prof_cuda__node *node = prof_cuda__node_of(id);
     char text[300];
-    if (!id) return;
     if (graph) prof_cuda__member(l, "graph id", graph);
-    prof_cuda__member(l, "graph node id", id);
-    if (!node->id) return;
+    if (id) prof_cuda__member(l, "graph node id", id);
+    if (!id || !node->id) return;
     (void)prof_format_text(text, sizeof text, "%.150s (%.120s:%u)",
                            node->name, node->file ? node->file : "", (unsigned)node->line);
     PROF_CUDA__PUT(l, ",\"captured in\":");
