@@ -464,7 +464,7 @@ typedef struct prof_stats {
     uint64_t dropped_deep;               /* ... beyond max_depth, where sums had no room, either */
     uint64_t dropped_threads;            /* ... no thread state was free (max_threads) */
     uint64_t dropped_sites;              /* ... no room for the name; hosted: of moments alone */
-    uint64_t dropped_busy;               /* ... a signal handler's, or after the thread's end, or
+    uint64_t dropped_busy;               /* ... the thread was in the profiler, or had ended, or
                                             the lock was held too long */
     uint64_t unbalanced;                 /* second ends of a zone or range: ignored */
     uint64_t healed;                     /* zones that an outer one's end, or prof_unwind, ended */
@@ -479,8 +479,8 @@ typedef struct prof_stats {
                                             (of backward events: no stack) is not there */
     uint64_t early;                      /* ... that begin before their launch */
     uint64_t pending;                    /* ranges and launches not done at prof_stop: left out */
-    uint64_t schedule_errors;            /* since prof_start: steps at which a window is lost, and
-                                            actions of schedule_fn that are no prof_action */
+    uint64_t schedule_errors;            /* since prof_start: steps that lost a window, and what
+                                            schedule_fn returned that is no prof_action */
     uint64_t lost;                       /* zones "(lost)"; see "Signals and fork" */
     uint64_t overwritten;                /* zones that PROF_MODE_RING no longer holds */
     uint64_t stalled_us;                 /* PROF_MODE_STREAM: how long threads, their chunks full,
@@ -491,25 +491,24 @@ typedef struct prof_stats {
     uint64_t details_cut;                /* inputs, texts, arguments and stacks that did not fit */
     uint64_t not_kept;                   /* counters, instants, steps, attributes where only sums
                                             are kept; events submitted to sessions without events */
-    uint64_t others;                     /* zones under the name "(others)", since there was no room
-                                            for their own or its sums (memory, PROF_MAX_SITES),
-                                            or a signal handler began them */
+    uint64_t others;                     /* zones under the name "(others)": no room for their own
+                                            or its sums, or a signal handler began them */
     uint64_t deep;                       /* zones inside max_depth others; also in summed */
     uint32_t threads;                    /* that recorded */
     prof_clock clock;
     uint64_t ticks_per_second;           /* of that clock, so far; 0: not known, ns are ticks */
-    size_t bytes_used, bytes_total;      /* of the arena: records, states, and the analysis share */
+    size_t bytes_used, bytes_total;      /* of the arena, with what the analysis will take */
     uint32_t warnings;                   /* PROF_WARN_... */
     uint64_t summed;                     /* zones in averages and tables, but in no timeline: the
                                             arena was full, or they were deep */
-    uint64_t timeline_ns;                /* when the first timeline ended, after prof_stop; 0: no */
+    uint64_t timeline_ns;                /* after prof_stop: when the first timeline ended; 0: none
+                                            did */
 } prof_stats;
 
 enum {                                   /* prof_stats.warnings, and in the trace's head */
     PROF_WARN_NO_WARMUP = 1,             /* a schedule without warm-up: its cost is in step one */
     PROF_WARN_SCHEDULE = 2,              /* see schedule_errors */
-    PROF_WARN_DEVICE = 4                 /* a device could not record, or not everything, or was
-                                            asked for and is not there */
+    PROF_WARN_DEVICE = 4                 /* a device is missing, or could not record everything */
 };
 
 /* Opens a session; NULL or zeroed: every default. Any thread. Errors, of which prof_strerror says
@@ -533,9 +532,9 @@ PROF_API prof_trace *prof_stop(void);
 PROF_API prof_action prof_step(void);
 
 /* Turns recording of some activities (PROF_ACTIVITY_...) off or on inside a window; the next one
-   begins with desc.activities again. Zones that are open end when their recording does; work by
-   prof_submit on devices that were not added is left out while theirs is off. PROF_ERROR_STATE: no
-   window is open. PyTorch: toggle_collection_dynamic */
+   begins with desc.activities again. Zones that are open end when their recording does; prof_submit
+   leaves out work on devices that were not added while theirs is off. PROF_ERROR_STATE: no window
+   is open. PyTorch: toggle_collection_dynamic */
 PROF_API prof_result prof_toggle(uint32_t activities, bool enable);
 
 /* What a schedule does at a step, from 0 on. Pure, any thread. active 0: PROF_ACTION_NONE. */
@@ -586,16 +585,15 @@ PROF_API prof_result prof_dump(prof_sink out);
 PROF_API void prof_thread_end(void);
 
 #if !PROF__BARE
-/* For programs that are profiled when the environment asks for it; `prof record` does. With
-   PROF_TRACE=FILE these are prof_start(desc), and prof_stop() with prof_save_chrome() to FILE, in
-   which %p stands for the process id; FILE.raw is a stream that is written as it comes (FILE.json
-   where a stream cannot carry what desc asks for). Without PROF_TRACE they do nothing and return
-   PROF_OK. With PROF_MODE=wait a thread sleeps until `prof window` or `prof top` asks for a
-   session, without desc's schedule and on_trace_ready (Linux). exit() stops the session, too.
-   tools/README.md has the other variables, what processes leave that are killed, fork or exec, and
-   how FILE is kept from two of them. Errors are those of the calls named, of a variable (INVALID),
-   and of a file that cannot be made now. A program with other rights than its caller's
-   (set-user-id) reads no variables, here and elsewhere: UNSUPPORTED. */
+/* For programs that are profiled when the environment asks for it, as `prof record` does by
+   PROF_TRACE=FILE: then these are prof_start(desc), and prof_stop() with prof_save_chrome(), else
+   they do nothing and return PROF_OK. In FILE %p stands for the process id. FILE.raw is a stream
+   that is written as it comes (FILE.json where a stream cannot carry what desc asks for). exit()
+   stops the session, too. With PROF_MODE=wait a thread sleeps until `prof window` or `prof top`
+   asks for a session, without desc's schedule and on_trace_ready (Linux). tools/README.md has the
+   other variables, and what a process leaves that is killed, forks or executes another program.
+   INVALID: a variable is wrong. FILE: FILE cannot be made now. UNSUPPORTED: the program has other
+   rights than its caller (set-user-id): it reads no variables, here and elsewhere. */
 PROF_API prof_result prof_start_env(const prof_desc *desc);
 PROF_API prof_result prof_stop_env(void);
 #endif
