@@ -1728,14 +1728,14 @@ typedef struct prof__hot {
    in the generation skipped_in; stale: zones that were open when it gave its last state back; busy:
    0, or 1 in the slow path plus the begins without a token that signal handlers tried meanwhile;
    inside: in a hook of an instrumented function. */
-typedef struct prof__slot {
+typedef struct prof__tls_data {
     uint32_t generation, skipped, stale, busy;
     prof__hot *hot;
     bool inside;
     uint8_t category;                    /* prof_memory_kind of its allocations */
     uint32_t itt_ranges, skipped_in;
     const prof_extra *with;              /* prof_push_with: of the zone that is just beginning */
-} prof__slot;
+} prof__tls_data;
 
 PROF_API prof__frame *prof__begin(prof__mark *mark, bool token) PROF__LABEL("prof__begin")
     PROF__QUIET;
@@ -1762,8 +1762,8 @@ PROF_API prof__frame *prof__begin_f(const char *format, ...) PROF__QUIET PROF__P
 #  define PROF__THREAD __attribute__((section(".tls$"), used))
 #  define PROF__TLS prof__tls_image PROF__LABEL("prof__tls_image")
 #  define prof__tls (*prof__tls_here())
-PROF__INLINE prof__slot *prof__tls_here(void) {
-    prof__slot *at;
+PROF__INLINE prof__tls_data *prof__tls_here(void) {
+    prof__tls_data *at;
     uintptr_t all;
     __asm__("{movl _tls_index(%%rip), %k0|mov %k0, DWORD PTR _tls_index[rip]}\n\t"
             "{movq %%gs:88, %1|mov %1, QWORD PTR gs:88}\n\t"
@@ -1778,12 +1778,12 @@ PROF__INLINE prof__slot *prof__tls_here(void) {
 #    define PROF__THREAD __declspec(thread)
 #  elif !PROF__GNU
 #    define PROF__THREAD
-#    define PROF__ONE_THREAD             /* see prof__slot_get */
+#    define PROF__ONE_THREAD             /* see prof__tls_get */
 #  else
 #    define PROF__THREAD __thread
 #  endif
 #endif
-#define PROF__SLOT_BEGINS { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, 0, PROF__NULL }
+#define PROF__TLS_BEGINS { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, 0, PROF__NULL }
 
 /* What the inline code of every zone reads: variables of their own, by whose names the linker tells
    when the files of a program do not fit together. */
@@ -1792,7 +1792,7 @@ PROF__SEEN(uint32_t, prof__on);          /* 0: off; else the generation, from 2 
 PROF__SEEN(prof__hot, prof__nowhere);    /* a thread that holds no state */
 PROF__SEEN(uint32_t, prof__categories_off);
 #  if defined(PROF_STATIC)
-static PROF__THREAD prof__slot PROF__TLS = PROF__SLOT_BEGINS;
+static PROF__THREAD prof__tls_data PROF__TLS = PROF__TLS_BEGINS;
 #  elif !defined(prof__tls)
 #    if defined(PROF_TLS_MODEL)
 #      define PROF__TLS_MODEL __attribute__((tls_model(PROF_TLS_MODEL)))
@@ -1802,9 +1802,9 @@ static PROF__THREAD prof__slot PROF__TLS = PROF__SLOT_BEGINS;
 #      define PROF__TLS_MODEL
 #    endif
 #    ifdef __linux__                     /* emulated TLS takes no label */
-PROF__DATA __thread prof__slot prof__tls PROF__LABEL("prof__tls") PROF__TLS_MODEL;
+PROF__DATA __thread prof__tls_data prof__tls PROF__LABEL("prof__tls") PROF__TLS_MODEL;
 #    else
-PROF__DATA __thread prof__slot prof__tls PROF__TLS_MODEL;
+PROF__DATA __thread prof__tls_data prof__tls PROF__TLS_MODEL;
 #    endif
 #  endif
 #endif
@@ -2636,11 +2636,11 @@ static prof__hot prof__nowhere;
 #  ifndef prof__tls
 static
 #  endif
-PROF__THREAD prof__slot PROF__TLS = PROF__SLOT_BEGINS;
+PROF__THREAD prof__tls_data PROF__TLS = PROF__TLS_BEGINS;
 #elif !defined(PROF_STATIC)
 uint32_t prof__on, prof__categories_off;
 prof__hot prof__nowhere;
-PROF__THREAD prof__slot PROF__TLS = PROF__SLOT_BEGINS;
+PROF__THREAD prof__tls_data PROF__TLS = PROF__TLS_BEGINS;
 #endif
 
 #if defined(_WIN32)
@@ -2862,11 +2862,11 @@ PROF__FN bool prof__cpu_clock_usable(void) {
 #endif
 }
 
-/* The calling thread's slot. Without TLS only the first thread that is here has one: others have
+/* The calling thread's TLS. Without it only the first thread that is here has one: others have
    one that is in the slow path for ever, so that what they begin is dropped and counted. */
-PROF__INLINE prof__slot *prof__slot_get(void) {
+PROF__INLINE prof__tls_data *prof__tls_get(void) {
 #ifdef PROF__ONE_THREAD
-    static prof__slot others = { 1, 0, 0, 1, &prof__nowhere, false, 0, 0, 0, NULL };
+    static prof__tls_data others = { 1, 0, 0, 1, &prof__nowhere, false, 0, 0, 0, NULL };
     static pthread_t first;
     static bool known;
     if (!known) first = pthread_self();
@@ -2876,9 +2876,9 @@ PROF__INLINE prof__slot *prof__slot_get(void) {
     return &prof__tls;
 }
 
-/* The calling thread, by its slot: a signal handler knows it when it interrupted who has a lock. */
+/* The calling thread, by its TLS: a signal handler knows it when it interrupted who has a lock. */
 PROF__INLINE uint32_t prof__holder(void) {
-    return (uint32_t)((uintptr_t)prof__slot_get() >> 3) | 1;
+    return (uint32_t)((uintptr_t)prof__tls_get() >> 3) | 1;
 }
 
 PROF__INLINE bool prof__swap(volatile uint32_t *word, uint32_t from, uint32_t to) {
@@ -5178,10 +5178,10 @@ __attribute__((destructor)) PROF__FN void prof__exit_key_delete(void) {
 #  define prof__at_thread_exit(t) ((void)0)
 #endif
 
-/* Takes a lock that may be held for long: its word has the slot address of its owner. False: this
+/* Takes a lock that may be held for long: its word has the address of its owner's TLS. False: this
    thread holds it already. */
 PROF__FN bool prof__own(uintptr_t *owner) {
-    uintptr_t self = (uintptr_t)prof__slot_get();
+    uintptr_t self = (uintptr_t)prof__tls_get();
     if (PROF__LOAD(*owner) == self) return false;
     for (;;) {
         bool taken;
@@ -5530,10 +5530,10 @@ PROF__FN void prof__set_limits(prof__state *t) {
 }
 
 /* Is called after the generation was read: a handler may give the thread its state in between. */
-PROF__INLINE prof__state *prof__slot_state(prof__slot *slot) {
+PROF__INLINE prof__state *prof__tls_state(prof__tls_data *tls) {
     prof__hot *hot;
     PROF__SIGNAL_FENCE();
-    hot = slot->hot;
+    hot = tls->hot;
     return (prof__state *)(void *)hot;
 }
 
@@ -5589,14 +5589,14 @@ PROF__FN void prof__states_unlock(const prof__state *own) {
 /* Enters the slow path, which no signal handler may: it could not know what is half done. While
    last is 0 the ends in handlers come here too; what they begin is dropped, and counted. A thread
    locks when prof__on is 0, too: prof_stop may be about to read it. */
-PROF__FN bool prof__enter(prof__slot *slot) {
-    if (slot->busy) return false;
-    slot->busy = 1;
+PROF__FN bool prof__enter(prof__tls_data *tls) {
+    if (tls->busy) return false;
+    tls->busy = 1;
     PROF__SIGNAL_FENCE();
-    if (slot->hot == &prof__nowhere) return true;
-    PROF__STORE(slot->hot->last, 0u);
+    if (tls->hot == &prof__nowhere) return true;
+    PROF__STORE(tls->hot->last, 0u);
     PROF__SIGNAL_FENCE();
-    prof__state_lock(prof__slot_state(slot));
+    prof__state_lock(prof__tls_state(tls));
     return true;
 }
 
@@ -5624,15 +5624,15 @@ PROF__FN void prof__touch_ahead(const prof__state *t) {
     if (!PROF__TSAN && (uintptr_t)next > (uintptr_t)t) (void)prof__swap(&next->end, 0, 0);
 }
 
-PROF__FN void prof__leave(prof__slot *slot) {
-    prof__state *t = prof__slot_state(slot);
-    bool on = slot->generation == PROF__LOAD(prof__on), due = on && t->due.records && prof__due(t);
+PROF__FN void prof__leave(prof__tls_data *tls) {
+    prof__state *t = prof__tls_state(tls);
+    bool on = tls->generation == PROF__LOAD(prof__on), due = on && t->due.records && prof__due(t);
     prof_result (*flush)(void) = due ? t->flush : NULL;
     if (on && t->fast) prof__set_limits(t);
     if (on && t->spare) prof__touch_ahead(t);
     if (&t->hot != &prof__nowhere) prof__state_unlock(t);
     PROF__SIGNAL_FENCE();
-    slot->busy = 0;
+    tls->busy = 0;
     if (flush) (void)(flush)();
 }
 
@@ -5640,15 +5640,15 @@ PROF__COLD_BEGIN
 /* siglongjmp or pthread_exit may have left the slow path half way. What signal handlers and
    destructors mark from here on is dropped: nobody would give back the state that they took. */
 PROF__FN void prof__thread_exits(void) {
-    prof__slot *slot = prof__slot_get();
-    if (slot->hot != &prof__nowhere) prof__state_unlock(prof__slot_state(slot));
-    slot->busy = 0;
+    prof__tls_data *tls = prof__tls_get();
+    if (tls->hot != &prof__nowhere) prof__state_unlock(prof__tls_state(tls));
+    tls->busy = 0;
     prof_thread_end();
-    slot->busy = 1;
+    tls->busy = 1;
 }
 
 PROF__FN void prof__observe_begin(prof__state *t, uint32_t site) {
-    const prof_extra *with = prof__slot_get()->with;
+    const prof_extra *with = prof__tls_get()->with;
     if (!prof__is_open(t)) return;
     for (uint32_t i = 0; i < prof__recorder.observer_count; i++) {
         const prof_observer *o = prof__recorder.observers + i;
@@ -6514,12 +6514,12 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
 
 /* Takes a thread's state away; the rest of its memory goes to others, if it is in this session's
    arena. Under the lock. */
-PROF__FN void prof__state_give(prof__slot *slot, prof__state *t) {
+PROF__FN void prof__state_give(prof__tls_data *tls, prof__state *t) {
     struct prof_trace *s = &prof__trace;
     prof__state **p = &prof__recorder.owned;
-    slot->stale = (uint32_t)(t->hot.top - t->frames);
-    slot->generation = 1;
-    slot->hot = &prof__nowhere;
+    tls->stale = (uint32_t)(t->hot.top - t->frames);
+    tls->generation = 1;
+    tls->hot = &prof__nowhere;
     prof__state_unlock(t);
     while (*p && *p != t) p = &(*p)->next;
     if (*p) *p = t->next;
@@ -6546,16 +6546,16 @@ PROF__FN void prof__lock_to_leave(prof__state *t) {
 /* Gives back what this thread holds. Its open zones end now, if its generation is the open one. */
 PROF__CALL void prof_thread_end(void) {
     struct prof_trace *s = &prof__trace;
-    prof__slot *slot = prof__slot_get();
+    prof__tls_data *tls = prof__tls_get();
     void (*leaves)(void);
     prof__state *t;
     bool ends;
-    if (!prof__enter(slot)) return;
+    if (!prof__enter(tls)) return;
     leaves = PROF__LOAD(prof__recorder.thread_leaves);
     if (leaves) leaves();
-    t = prof__slot_state(slot);
+    t = prof__tls_state(tls);
     if (&t->hot == &prof__nowhere) {
-        prof__leave(slot);
+        prof__leave(tls);
         return;
     }
     if (t->generation == PROF__LOAD(prof__on)) {
@@ -6584,9 +6584,9 @@ PROF__CALL void prof_thread_end(void) {
     }
     if (ends) t->row->over = true;
     if (ends && s->open && prof__row_empty(t->row)) prof__row_free(t->row);
-    prof__state_give(slot, t);
+    prof__state_give(tls, t);
     prof__unlock();
-    prof__leave(slot);
+    prof__leave(tls);
 }
 
 #if defined(_WIN32)
@@ -6600,10 +6600,10 @@ PROF__FN bool prof__thread_gone(uint32_t id) {
 }
 
 /* Gives back what threads had that were terminated, and so told nothing. At a start, and where no
-   state is free, but not for each of many threads. The caller, whose slot it is, stands in for
+   state is free, but not for each of many threads. The caller, whose TLS it is, stands in for
    them. */
-PROF__FN void prof__threads_reap(prof__slot *slot) {
-    const prof__slot own = *slot;
+PROF__FN void prof__threads_reap(prof__tls_data *tls) {
+    const prof__tls_data own = *tls;
     prof__state *t;
     bool looks;
     prof__lock();
@@ -6617,14 +6617,14 @@ PROF__FN void prof__threads_reap(prof__slot *slot) {
         t->thread = 0;
         prof__unlock();
         PROF__STORE(t->held, 0u);
-        slot->hot = &t->hot;
-        slot->generation = t->generation;
-        slot->busy = 0;
+        tls->hot = &t->hot;
+        tls->generation = t->generation;
+        tls->busy = 0;
         prof_thread_end();
         prof__lock();
     }
     prof__unlock();
-    *slot = own;
+    *tls = own;
 }
 #else
 #  define prof__threads_reap(slot) ((void)(slot))
@@ -6659,51 +6659,51 @@ PROF__FN prof__state *prof__state_take(uint32_t stale, uint64_t id) {
 }
 
 /* Gives the calling thread a state in the open generation. refused: see prof__state_or. */
-PROF__FN prof__state *prof__attach(prof__slot *slot, uint32_t *refused) {
+PROF__FN prof__state *prof__attach(prof__tls_data *tls, uint32_t *refused) {
     prof__state *t = NULL;
-    prof__hot *hot = slot->hot;
+    prof__hot *hot = tls->hot;
     uint32_t on;
-    prof__threads_reap(slot);
+    prof__threads_reap(tls);
     if (!prof__lock_briefly()) {
         PROF__COUNT(prof__loose.dropped_busy);
         *refused = PROF__LOAD(prof__on);
         return NULL;
     }
-    if (hot != &prof__nowhere) prof__state_give(slot, (prof__state *)(void *)hot);
+    if (hot != &prof__nowhere) prof__state_give(tls, (prof__state *)(void *)hot);
     on = PROF__LOAD(prof__on);
-    if (on) t = prof__state_take(slot->stale, 0);         /* off: prof_toggle, just now */
+    if (on) t = prof__state_take(tls->stale, 0);          /* off: prof_toggle, just now */
     if (!t && PROF__LOAD(prof__on) == on) *refused = on;   /* else no drop was counted */
     prof__unlock();
     if (!t) return NULL;
     prof__at_thread_exit(t);
-    slot->hot = &t->hot;
+    tls->hot = &t->hot;
     PROF__SIGNAL_FENCE();
-    slot->generation = t->generation;
+    tls->generation = t->generation;
     return t;
 }
 
 /* This thread's state in the open generation, made if need be. *refused: the generation in which
    the thread could get none, which is counted; 0 where nothing is recorded, which is no drop. */
-PROF__FN prof__state *prof__state_or(prof__slot *slot, uint32_t *refused) {
+PROF__FN prof__state *prof__state_or(prof__tls_data *tls, uint32_t *refused) {
     uint32_t on = PROF__LOAD(prof__on);
     prof__state *t;
     *refused = 0;
     if (!on) return NULL;
-    if (slot->generation == on) return prof__slot_state(slot);
-    if (!prof__enter(slot)) {
+    if (tls->generation == on) return prof__tls_state(tls);
+    if (!prof__enter(tls)) {
         PROF__COUNT(prof__loose.dropped_busy);
         *refused = on;
         return NULL;
     }
-    t = slot->generation == on ? prof__slot_state(slot)   /* by a signal handler, just now */
-                               : prof__attach(slot, refused);
-    prof__leave(slot);
+    t = tls->generation == on ? prof__tls_state(tls)   /* by a signal handler, just now */
+                               : prof__attach(tls, refused);
+    prof__leave(tls);
     return t;
 }
 
-PROF__FN prof__state *prof__state_here(prof__slot *slot) {
+PROF__FN prof__state *prof__state_here(prof__tls_data *tls) {
     uint32_t refused;
-    return prof__state_or(slot, &refused);
+    return prof__state_or(tls, &refused);
 }
 
 /* Describes the call that begins a zone: its return address, and the caller's frame pointer (its
@@ -6854,41 +6854,41 @@ PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
 
 /* The number of begins that a thread dropped in generation `on` while it had no state. Begins of
    older generations are forgotten: their ends are cut. */
-PROF__FN uint32_t *prof__skipped_in(prof__slot *slot, uint32_t on) {
-    if (slot->skipped_in != on) slot->skipped = 0;
-    slot->skipped_in = on;
-    return &slot->skipped;
+PROF__FN uint32_t *prof__skipped_in(prof__tls_data *tls, uint32_t on) {
+    if (tls->skipped_in != on) tls->skipped = 0;
+    tls->skipped_in = on;
+    return &tls->skipped;
 }
 
-PROF__FN uint32_t *prof__skipped_here(prof__slot *slot) {
-    return prof__skipped_in(slot, PROF__LOAD(prof__on));
+PROF__FN uint32_t *prof__skipped_here(prof__tls_data *tls) {
+    return prof__skipped_in(tls, PROF__LOAD(prof__on));
 }
 
 /* Notes a begin that was dropped in generation `on`, so that its end ends nothing: by a thread
    without a state, or by a signal handler that interrupted the slow path. At its first and last
    instructions the hot path still works: last is set to 0, so that the handler's end is not hot. */
-PROF__FN void prof__skip_in(prof__slot *slot, uint32_t on, bool token) {
+PROF__FN void prof__skip_in(prof__tls_data *tls, uint32_t on, bool token) {
     if (token) return;
-    if (!slot->busy) {
-        ++*prof__skipped_in(slot, on);
+    if (!tls->busy) {
+        ++*prof__skipped_in(tls, on);
         return;
     }
-    slot->busy++;
-    if (slot->generation == PROF__LOAD(prof__on)) PROF__STORE(slot->hot->last, 0u);
+    tls->busy++;
+    if (tls->generation == PROF__LOAD(prof__on)) PROF__STORE(tls->hot->last, 0u);
 }
 
 /* Begins a zone that the hot path could not. site: shifted by 8, or PROF__NO_...: why none. */
 PROF__FN prof__frame *prof__begin_site(uint32_t site, bool token, prof__entry_frame entry) {
-    prof__slot *slot = prof__slot_get();
+    prof__tls_data *tls = prof__tls_get();
     prof__frame *opened;
-    if (!prof__enter(slot)) {
+    if (!prof__enter(tls)) {
         PROF__COUNT(prof__loose.dropped_busy);
-        prof__skip_in(slot, PROF__LOAD(prof__on), token);
+        prof__skip_in(tls, PROF__LOAD(prof__on), token);
         return NULL;
     }
-    prof__deep_check(prof__slot_state(slot));
-    opened = prof__open_zone(prof__slot_state(slot), site, token, entry);
-    prof__leave(slot);
+    prof__deep_check(prof__tls_state(tls));
+    opened = prof__open_zone(prof__tls_state(tls), site, token, entry);
+    prof__leave(tls);
     return opened;
 }
 
@@ -6964,13 +6964,13 @@ PROF__FN uint32_t prof__name_found(prof__state *t, const char *name) {
 
 /* The site of a run-time name, shifted by 8; or PROF__NO_...: why there is none. */
 PROF__FN uint32_t prof__intern(prof__state *t, const char *name) {
-    prof__slot *slot = prof__slot_get();
+    prof__tls_data *tls = prof__tls_get();
     uint32_t number, site;
     if (!name) name = "(null)";
     if ((number = prof__name_hinted(t, name)) != 0) return (PROF__PUSHED + number - 1) << 8;
-    if (!prof__enter(slot)) return PROF__NO_LOCK;
+    if (!prof__enter(tls)) return PROF__NO_LOCK;
     site = prof__name_found(t, name);
-    prof__leave(slot);
+    prof__leave(tls);
     return site;
 }
 
@@ -6990,12 +6990,12 @@ PROF__FN bool prof__is_copy(void);
 /* This thread's state; NULL, and the begin counted, when there is none. A begin while nothing was
    recorded is not noted as skipped, even if recording has begun by now: its end is cut. */
 PROF__FN prof__state *prof__state_to_begin(bool token) {
-    prof__slot *slot = prof__slot_get();
+    prof__tls_data *tls = prof__tls_get();
     uint32_t refused, on = PROF__LOAD(prof__on);
     prof__state *t;
-    if (PROF__LIKELY(on && slot->generation == on)) return prof__slot_state(slot);
-    t = prof__state_or(slot, &refused);
-    if (refused) prof__skip_in(slot, refused, token);
+    if (PROF__LIKELY(on && tls->generation == on)) return prof__tls_state(tls);
+    t = prof__state_or(tls, &refused);
+    if (refused) prof__skip_in(tls, refused, token);
     return t;
 }
 
@@ -7038,16 +7038,16 @@ PROF__FN void prof__end_stale(prof__state *t, prof__frame *frame) {
 }
 
 /* An end on a thread that has no state in the open generation. */
-PROF__FN void prof__end_elsewhere(prof__slot *slot, prof__frame *token) {
-    prof__hot *hot = slot->hot;
+PROF__FN void prof__end_elsewhere(prof__tls_data *tls, prof__frame *token) {
+    prof__hot *hot = tls->hot;
     prof__state *t = (prof__state *)(void *)hot;
-    if (!token && *prof__skipped_here(slot)) {
-        slot->skipped--;
+    if (!token && *prof__skipped_here(tls)) {
+        tls->skipped--;
         return;
     }
     if (PROF__LOAD(prof__on)) PROF__COUNT(prof__loose.cut);
     if (hot == &prof__nowhere) {
-        if (slot->stale) slot->stale--;
+        if (tls->stale) tls->stale--;
     } else if (PROF__ACQUIRE(t->closed)) {
         if (!token) token = t->hot.top;
         if (token > t->frames && token <= t->hot.top) PROF__RELEASE(t->hot.top, token - 1);
@@ -7055,11 +7055,11 @@ PROF__FN void prof__end_elsewhere(prof__slot *slot, prof__frame *token) {
 }
 
 /* An end in a signal handler that interrupted the slow path. */
-PROF__FN void prof__end_busy(prof__slot *slot, prof__frame *token) {
-    prof__hot *hot = slot->hot;
-    uint32_t busy = PROF__LOAD(slot->busy);   /* once: a handler may end a zone in between, too */
+PROF__FN void prof__end_busy(prof__tls_data *tls, prof__frame *token) {
+    prof__hot *hot = tls->hot;
+    uint32_t busy = PROF__LOAD(tls->busy);   /* once: a handler may end a zone in between, too */
     if (!token && busy > 1) {
-        PROF__STORE(slot->busy, busy - 1);
+        PROF__STORE(tls->busy, busy - 1);
         return;
     }
     if (!token) token = hot->top;
@@ -7092,24 +7092,24 @@ PROF__FN void prof__end_here(prof__state *t, prof__frame *token) {
 
 /* Ends the zone of token, or the innermost one. */
 PROF__FN void prof__end_any(prof__frame *token) {
-    prof__slot *slot = prof__slot_get();
+    prof__tls_data *tls = prof__tls_get();
     prof__state *t;
-    if (!prof__enter(slot)) {
-        prof__end_busy(slot, token);
+    if (!prof__enter(tls)) {
+        prof__end_busy(tls, token);
         return;
     }
-    t = prof__slot_state(slot);
-    if (slot->generation == PROF__LOAD(prof__on)) prof__deep_check(t);
-    if (slot->generation == PROF__LOAD(prof__on)) (void)prof__in_copy(t, false);
-    if (slot->generation != PROF__LOAD(prof__on)) prof__end_elsewhere(slot, token);
+    t = prof__tls_state(tls);
+    if (tls->generation == PROF__LOAD(prof__on)) prof__deep_check(t);
+    if (tls->generation == PROF__LOAD(prof__on)) (void)prof__in_copy(t, false);
+    if (tls->generation != PROF__LOAD(prof__on)) prof__end_elsewhere(tls, token);
     else if (token) prof__end_here(t, token);
     else if (t->skipped) t->skipped--;
     else if (PROF__LOAD(t->deep.open)) (void)prof__end_deep(t, false);
     else if (t->hot.top > t->hot.bottom) (void)prof__end_zone(t, prof__state_now(t), false);
     else if (t->hot.bottom > t->frames) prof__end_stale(t, t->hot.bottom - 1);
-    else if (*prof__skipped_here(slot)) slot->skipped--;
+    else if (*prof__skipped_here(tls)) tls->skipped--;
     else PROF__BUMP(t->counts.cut, 1);
-    prof__leave(slot);
+    prof__leave(tls);
 }
 
 PROF__CALL void prof__end(prof__frame *token) {
@@ -7131,12 +7131,12 @@ PROF__FN uint32_t prof__handled(const prof__state *t, const prof__record *c) {
    the store behind it, that store has emptied the slot of the handler's second record. own: what
    this end claimed, not written yet. */
 PROF__CALL void prof__interrupted(const prof__record *seen, const prof__record *own) {
-    prof__slot *slot = prof__slot_get();
-    prof__state *t = prof__slot_state(slot);
+    prof__tls_data *tls = prof__tls_get();
+    prof__state *t = prof__tls_state(tls);
     prof__record *at = (prof__record *)(uintptr_t)(seen + 1);
     bool here = at >= t->begin && at < t->hot.cursor, before = false;
     uint32_t word = 0;
-    if (at == own || at->site_depth || !prof__enter(slot)) return;
+    if (at == own || at->site_depth || !prof__enter(tls)) return;
     for (const prof__segment *g = prof__is_open(t) ? PROF__ACQUIRE(t->row->first) : NULL; g;
          g = PROF__ACQUIRE(g->next))
         before |= at >= PROF__LOAD(g->begin) && at < PROF__LOAD(g->end);
@@ -7144,21 +7144,21 @@ PROF__CALL void prof__interrupted(const prof__record *seen, const prof__record *
     if (word) PROF__RELEASE(at->site_depth, word);
     else if (here || before) PROF__COUNT(prof__loose.dropped_busy);
     if (!word && (before || (here && !t->sums.on))) PROF__BUMP(t->counts.extra, 1);
-    prof__leave(slot);
+    prof__leave(tls);
 }
 
-/* A thread that has no state yet is identified by its slot's address. */
+/* A thread that has no state yet is identified by its TLS's address. */
 PROF__CALL prof_open_zones prof_mark(void) {
-    prof__slot *slot = prof__slot_get();
-    const prof__state *t = prof__slot_state(slot);
-    prof_open_zones mark = { (uintptr_t)slot, 0, 0, 0 };
+    prof__tls_data *tls = prof__tls_get();
+    const prof__state *t = prof__tls_state(tls);
+    prof_open_zones mark = { (uintptr_t)tls, 0, 0, 0 };
     mark.generation = PROF__LOAD(prof__on);
-    if (slot->generation == mark.generation) {
+    if (tls->generation == mark.generation) {
         mark.thread = t->number;
         mark.zones = (uint32_t)(PROF__LOAD(t->hot.top) - t->frames) + PROF__LOAD(t->deep.open);
         mark.dropped = t->skipped;
     } else if (mark.generation) {
-        mark.dropped = *prof__skipped_here(slot);
+        mark.dropped = *prof__skipped_here(tls);
     }
     return mark;
 }
@@ -7172,8 +7172,8 @@ PROF__FN void prof__unwind_to(prof__state *t, size_t zones, uint32_t dropped) {
 }
 
 /* Ends what began since the mark, before which so many zones were open. */
-PROF__FN void prof__unwind_here(prof__slot *slot, prof__state *t, const prof_open_zones *mark) {
-    bool bare = mark->thread == (uintptr_t)slot;   /* it had no state then */
+PROF__FN void prof__unwind_here(prof__tls_data *tls, prof__state *t, const prof_open_zones *mark) {
+    bool bare = mark->thread == (uintptr_t)tls;   /* it had no state then */
     size_t open = (size_t)(t->hot.top - t->frames) + PROF__LOAD(t->deep.open);
     size_t old = (size_t)(t->hot.bottom - t->frames), zones = bare ? old : mark->zones;
     if (mark->generation != t->generation || (!bare && mark->thread != t->number) ||
@@ -7185,22 +7185,22 @@ PROF__FN void prof__unwind_here(prof__slot *slot, prof__state *t, const prof_ope
 }
 
 PROF__CALL void prof_unwind(prof_open_zones mark) {
-    prof__slot *slot = prof__slot_get();
+    prof__tls_data *tls = prof__tls_get();
     uint32_t on = PROF__LOAD(prof__on), *skipped;
     if (!on || !mark.generation) return;
-    if (!prof__enter(slot)) {
+    if (!prof__enter(tls)) {
         PROF__COUNT(prof__loose.dropped_busy);
         return;
     }
-    if (slot->generation == on) {
-        prof__unwind_here(slot, prof__slot_state(slot), &mark);
-    } else if (mark.generation == on && mark.thread == (uintptr_t)slot) {
-        skipped = prof__skipped_here(slot);
+    if (tls->generation == on) {
+        prof__unwind_here(tls, prof__tls_state(tls), &mark);
+    } else if (mark.generation == on && mark.thread == (uintptr_t)tls) {
+        skipped = prof__skipped_here(tls);
         *skipped = PROF__MIN(*skipped, mark.dropped);
     } else {
         PROF__COUNT(prof__loose.cut);
     }
-    prof__leave(slot);
+    prof__leave(tls);
 }
 
 /* Counts a record that a thread in sums does not keep; not after the end of the session, which has
@@ -7213,22 +7213,22 @@ PROF__COLD_END
 /* Writes an instant or a counter: two slots; dropped and counted when it would take the room of
    open zones. Its site is the mark's, or where mark is NULL that of name. */
 PROF__FN void prof__put_moment(uint32_t kind, prof__mark *mark, const char *name, uint64_t value) {
-    prof__slot *slot = prof__slot_get();
-    prof__state *t = prof__state_here(slot);
+    prof__tls_data *tls = prof__tls_get();
+    prof__state *t = prof__state_here(tls);
     uint32_t site;
     if (!t) return;
     site = mark ? prof__mark_resolve(mark) : prof__intern(t, name);
-    if (!prof__enter(slot)) {
+    if (!prof__enter(tls)) {
         PROF__COUNT(prof__loose.dropped_busy);
         return;
     }
-    t = prof__slot_state(slot);
+    t = prof__tls_state(tls);
     if (t->sums.on) prof__count_not_kept(t);
     else if (site <= PROF__NO_LOCK) prof__count_siteless(t, site);
     else if (!prof__room(t, kind == PROF__INSTANT ? 2 : 3)) PROF__BUMP(t->counts.full, 1);
     else prof__put_long(t, kind, prof__state_now(t), value, site | 255u);
     if (site > PROF__NO_LOCK && t->observed) prof__observe_moment(t, kind, site >> 8, value);
-    prof__leave(slot);
+    prof__leave(tls);
 }
 
 PROF__COLD_BEGIN
@@ -7242,7 +7242,7 @@ PROF__CALL void prof_counter_f(const char *name, double value) {
 }
 
 PROF__CALL void prof_set_thread_name(const char *name) {
-    prof__state *t = prof__state_here(prof__slot_get());
+    prof__state *t = prof__state_here(prof__tls_get());
     if (!t || !prof__lock_briefly()) return;
     if (t->generation == PROF__LOAD(prof__on)) prof__row_name(t->row, name ? name : "");
     prof__unlock();
@@ -8683,7 +8683,7 @@ PROF__FN void prof__field_set(prof_extra *x, uint32_t field, const void *value) 
 
 /* A record that is being written, in the slow path. */
 typedef struct prof__long {
-    prof__slot *slot;
+    prof__tls_data *tls;
     prof__state *t;
     prof__record *begin, *at;
     prof__frame *frame;                  /* of the zone whose attribute it is */
@@ -8693,15 +8693,15 @@ typedef struct prof__long {
 /* Opens a record of so many slots; false: no room, which is counted, or it is not wanted. */
 PROF__FN bool prof__long_open(prof__long *l, uint32_t slots, uint32_t wants) {
     prof__state *t;
-    l->slot = prof__slot_get();
+    l->tls = prof__tls_get();
     if (wants & ~PROF__LOAD(prof__recorder.wants)) return false;
-    t = prof__state_here(l->slot);
+    t = prof__state_here(l->tls);
     if (!t || (wants & ~t->wants && !t->sums.on)) return false;
-    if (!prof__enter(l->slot)) {
+    if (!prof__enter(l->tls)) {
         PROF__COUNT(prof__loose.dropped_busy);
         return false;
     }
-    l->t = t = prof__slot_state(l->slot);
+    l->t = t = prof__tls_state(l->tls);
     l->entered = true;
     if (t->sums.on || PROF__LOAD(t->deep.open)) {
         prof__count_not_kept(t);
@@ -8711,7 +8711,7 @@ PROF__FN bool prof__long_open(prof__long *l, uint32_t slots, uint32_t wants) {
         l->begin = l->at = t->hot.cursor;
         return true;
     }
-    prof__leave(l->slot);
+    prof__leave(l->tls);
     return false;
 }
 
@@ -8733,7 +8733,7 @@ PROF__INLINE void prof__long_close(prof__long *l, uint32_t kind, uint64_t head) 
     prof__record_set(l->begin, head, kind << 8 | (slots - 1));
     if (!l->t->sums.on) PROF__BUMP(l->t->counts.extra, slots);
     prof__publish(l->t, l->at);
-    if (PROF__UNLIKELY(l->entered)) prof__leave(l->slot);
+    if (PROF__UNLIKELY(l->entered)) prof__leave(l->tls);
 }
 
 PROF__FN uint32_t prof__text_slots(size_t bytes) { return (uint32_t)((bytes + 7) / 8); }
@@ -8797,11 +8797,11 @@ PROF__FN bool prof__wanted(uint32_t wants) {
 /* Begins an attribute of the innermost open zone, of so many slots beside the first. */
 PROF__FN bool prof__attribute_open(prof__long *l, uint32_t slots, uint32_t wants) {
     uint32_t first = PROF__MAX(slots + 1, (uint32_t)PROF__EXTRA_SLOTS);
-    prof__slot *slot = prof__slot_get();
-    prof__state *t = prof__slot_state(slot);
+    prof__tls_data *tls = prof__tls_get();
+    prof__state *t = prof__tls_state(tls);
     prof__frame *top;
     wants |= PROF__WANTS_DETAILS;
-    if (slot->generation != PROF__LOAD(prof__on) || wants & ~t->wants) return false;
+    if (tls->generation != PROF__LOAD(prof__on) || wants & ~t->wants) return false;
     if (!t->details.wide && !prof__widen_now(t)) return false;
     if (!prof__long_open(l, first, wants)) return false;
     top = l->t->hot.top;
@@ -8810,7 +8810,7 @@ PROF__FN bool prof__attribute_open(prof__long *l, uint32_t slots, uint32_t wants
         l->at = l->begin + 1;
         return true;
     }
-    prof__leave(l->slot);
+    prof__leave(l->tls);
     return false;
 }
 
@@ -8982,10 +8982,10 @@ PROF__CALL void prof_set(const prof_extra *with) {
 }
 
 PROF_API PROF__ENTRY void prof_push_with(const char *name, const prof_extra *with) {
-    prof__slot *slot = prof__slot_get();
-    slot->with = with;
+    prof__tls_data *tls = prof__tls_get();
+    tls->with = with;
     prof__push_text(name);
-    slot->with = NULL;
+    tls->with = NULL;
     prof_set(with);
 }
 
@@ -9023,7 +9023,7 @@ PROF__FN void prof__memory_put(uint32_t what, uintptr_t address, uint64_t bytes,
     l.at = l.begin + 1;
     prof__long_put(&l, (uint64_t)address);
     prof__long_put(&l, bytes);
-    prof__long_put(&l, (uint64_t)l.slot->category << 32 | (uint32_t)(uint8_t)device.index << 24 |
+    prof__long_put(&l, (uint64_t)l.tls->category << 32 | (uint32_t)(uint8_t)device.index << 24 |
                            (uint32_t)device.type << 16 |
                            (top > l.t->hot.bottom ? top[-1].depth : 255u) << 8 | what);
     prof__long_close(&l, PROF__MEMORY, prof__state_now(l.t));
@@ -9060,9 +9060,9 @@ PROF__CALL void prof_memory_free(const void *pointer, prof_device device) {
 }
 
 PROF__CALL prof_memory_kind prof_memory_category(prof_memory_kind kind) {
-    prof__slot *slot = prof__slot_get();
-    prof_memory_kind before = (prof_memory_kind)slot->category;
-    slot->category = (unsigned)kind > PROF_MEMORY_AUTOGRAD_DETAIL ? 0 : (uint8_t)kind;
+    prof__tls_data *tls = prof__tls_get();
+    prof_memory_kind before = (prof_memory_kind)tls->category;
+    tls->category = (unsigned)kind > PROF_MEMORY_AUTOGRAD_DETAIL ? 0 : (uint8_t)kind;
     return before;
 }
 
@@ -9089,19 +9089,19 @@ PROF__FN uint64_t prof__number(uint64_t *last) {
 
 PROF__CALL prof_async prof_async_begin(const char *name) {
     prof_async a;
-    prof__slot *slot = prof__slot_get();
-    prof__state *t = prof__state_here(slot);
+    prof__tls_data *tls = prof__tls_get();
+    prof__state *t = prof__state_here(tls);
     uint32_t site;
     memset(&a, 0, sizeof a);
     if (!t || !(t->wants & PROF__WANTS_DETAILS)) return a;
     if (!t->details.wide && !prof__widen_now(t)) return a;
     site = prof__intern(t, name);
     a.site = site >> 8;
-    if (!prof__enter(slot)) {
+    if (!prof__enter(tls)) {
         PROF__COUNT(prof__loose.dropped_busy);
         return a;
     }
-    t = prof__slot_state(slot);
+    t = prof__tls_state(tls);
     a.id = a.site ? prof__number(&prof__recorder.async_last) : 0;
     if (a.id) {
         PROF__BUMP(t->counts.async, 1);
@@ -9111,7 +9111,7 @@ PROF__CALL prof_async prof_async_begin(const char *name) {
     } else {
         prof__count_siteless(t, site);
     }
-    prof__leave(slot);
+    prof__leave(tls);
     return a;
 }
 
@@ -9163,15 +9163,15 @@ PROF__FN prof__state *prof__context_take(const void *context) {
 }
 
 PROF__CALL void *prof_context_switch(void *context) {
-    prof__slot *slot = prof__slot_get();
+    prof__tls_data *tls = prof__tls_get();
     uint32_t on = PROF__LOAD(prof__on);
     prof__state *from = NULL, *to = NULL;
     uintptr_t handle = 0;
-    if (!on || !prof__enter(slot)) return NULL;
+    if (!on || !prof__enter(tls)) return NULL;
     if (prof__lock_briefly()) {
         if (PROF__LOAD(prof__on) == on) {
-            if (slot->generation == on) from = prof__slot_state(slot);
-            else if (slot->hot != &prof__nowhere) prof__state_give(slot, prof__slot_state(slot));
+            if (tls->generation == on) from = prof__tls_state(tls);
+            else if (tls->hot != &prof__nowhere) prof__state_give(tls, prof__tls_state(tls));
             to = prof__context_take(context);
         }
         if (to && from) from->parked = true;
@@ -9184,23 +9184,23 @@ PROF__CALL void *prof_context_switch(void *context) {
     if (to && from) prof__state_unlock(from);
     if (to) {
         prof__at_thread_exit(to);
-        slot->hot = &to->hot;
+        tls->hot = &to->hot;
         PROF__SIGNAL_FENCE();
-        slot->generation = on;
+        tls->generation = on;
     }
-    prof__leave(slot);
+    prof__leave(tls);
     return (void *)handle;
 }
 
 PROF__CALL uint64_t prof_thread_id(void) {
-    prof__slot *slot = prof__slot_get();
+    prof__tls_data *tls = prof__tls_get();
     prof_platform p;
     memset(&p, 0, sizeof p);
-    if (prof__enter(slot)) {
-        bool on = slot->generation == PROF__LOAD(prof__on);
+    if (prof__enter(tls)) {
+        bool on = tls->generation == PROF__LOAD(prof__on);
         uint64_t id = 0;
-        if (on) id = prof__slot_state(slot)->row->info.id;
-        prof__leave(slot);
+        if (on) id = prof__tls_state(tls)->row->info.id;
+        prof__leave(tls);
         if (on) return id;
     }
     if (prof__lock_briefly()) {
@@ -9753,13 +9753,13 @@ PROF__INLINE bool prof__functions_left(const prof__state *t, prof__entry_frame h
 }
 
 /* Ends the functions that longjmp left, and all that is in them. */
-PROF__FN void prof__functions_heal(prof__slot *slot, prof__state *t, prof__entry_frame here) {
+PROF__FN void prof__functions_heal(prof__tls_data *tls, prof__state *t, prof__entry_frame here) {
     const prof__frame *f;
     size_t zones;
-    if (!prof__enter(slot)) return;
+    if (!prof__enter(tls)) return;
     while (prof__is_open(t) && (zones = prof__function_zones(t, 0, &f)) != 0 &&
            prof__is_left(t, f, here)) prof__unwind_to(t, zones - 1, 0);
-    prof__leave(slot);
+    prof__leave(tls);
 }
 #else
 #  define prof__functions_left(t, here) ((void)(t), (void)(here), false)
@@ -9769,14 +9769,14 @@ PROF__FN void prof__functions_heal(prof__slot *slot, prof__state *t, prof__entry
 /* A function ends that may not be the innermost zone. Dropped begins end first, in any case; then
    the zones in its zone, which longjmp left. False: this session has no zone of it, so that its
    end must end nothing. */
-PROF__FN bool prof__function_heal(prof__slot *slot, prof__state *t, uintptr_t function) {
+PROF__FN bool prof__function_heal(prof__tls_data *tls, prof__state *t, uintptr_t function) {
     const prof__frame *f;
     size_t zones;
-    if (t->skipped || t->hot.top <= t->hot.bottom || !prof__enter(slot)) return true;
+    if (t->skipped || t->hot.top <= t->hot.bottom || !prof__enter(tls)) return true;
     zones = prof__is_open(t) ? prof__function_zones(t, function, &f) : 0;
     if (zones) prof__unwind_to(t, zones, t->skipped);
     else PROF__BUMP(t->counts.cut, 1);
-    prof__leave(slot);
+    prof__leave(tls);
     return zones != 0;
 }
 
@@ -9784,9 +9784,9 @@ PROF__FN bool prof__function_heal(prof__slot *slot, prof__state *t, uintptr_t fu
 
 /* While true, functions that this thread enters are no zones. Returns the value before. */
 PROF__FN bool prof__inside(bool now) {
-    prof__slot *slot = prof__slot_get();
-    bool before = slot->inside;
-    slot->inside = now;
+    prof__tls_data *tls = prof__tls_get();
+    bool before = tls->inside;
+    tls->inside = now;
     return before;
 }
 
@@ -9796,44 +9796,44 @@ PROF__INLINE bool prof__is_excluded(uintptr_t function) {
 }
 
 void __cyg_profile_func_enter(void *function, void *caller) {
-    prof__slot *slot = prof__slot_get();
+    prof__tls_data *tls = prof__tls_get();
     prof__entry_frame here = PROF__ENTRY_FRAME();
     prof__frame *opened = NULL;
     prof__state *t;
     uint32_t site;
     (void)caller;
-    if (slot->inside || slot->busy || !PROF__LOAD(prof__on)) return;
+    if (tls->inside || tls->busy || !PROF__LOAD(prof__on)) return;
     if (prof__is_excluded((uintptr_t)function)) return;
-    slot->inside = true;
+    tls->inside = true;
     here.function = (uintptr_t)function;
     t = prof__state_to_begin(false);
-    if (t && prof__functions_left(t, here)) prof__functions_heal(slot, t, here);
+    if (t && prof__functions_left(t, here)) prof__functions_heal(tls, t, here);
     site = t ? prof__function_site(t, (uintptr_t)function) : 0;
 #if PROF__FAST
     if (site > PROF__NO_LOCK) opened = prof__frame_open(&t->hot, site);
 #endif
     if (t && !opened) opened = prof__begin_site(site, false, here);
     if (opened) prof__origin_set(t, opened - 1, PROF__BY_FUNCTION, here);
-    slot->inside = false;
+    tls->inside = false;
 }
 
 /* Is the zone that is to end now this function's? */
-PROF__INLINE bool prof__function_ends(prof__slot *slot, uintptr_t function) {
+PROF__INLINE bool prof__function_ends(prof__tls_data *tls, uintptr_t function) {
     prof__state *t;
-    if (slot->generation != PROF__LOAD(prof__on)) return true;
-    t = prof__slot_state(slot);
+    if (tls->generation != PROF__LOAD(prof__on)) return true;
+    t = prof__tls_state(tls);
     return PROF__LIKELY(!t->skipped && !PROF__LOAD(t->deep.open) && t->hot.top > t->hot.bottom &&
                         prof__is_function(t, t->hot.top - 1, function)) ||
-           prof__function_heal(slot, t, function);
+           prof__function_heal(tls, t, function);
 }
 
 void __cyg_profile_func_exit(void *function, void *caller) {
-    prof__slot *slot = prof__slot_get();
+    prof__tls_data *tls = prof__tls_get();
     (void)caller;
-    if (slot->inside || slot->busy || prof__is_excluded((uintptr_t)function)) return;
-    slot->inside = true;
-    if (prof__function_ends(slot, (uintptr_t)function)) prof__end_top_inline();
-    slot->inside = false;
+    if (tls->inside || tls->busy || prof__is_excluded((uintptr_t)function)) return;
+    tls->inside = true;
+    if (prof__function_ends(tls, (uintptr_t)function)) prof__end_top_inline();
+    tls->inside = false;
 }
 
 #if defined(__linux__)
@@ -10465,7 +10465,7 @@ PROF__CALL void prof_add(uint32_t index, int64_t value) {
     prof__state *t;
     uint32_t open;
     if (index >= PROF__LOAD(prof__counting.numbers)) return;
-    t = prof__state_here(prof__slot_get());
+    t = prof__state_here(prof__tls_get());
     if (!t) return;
     open = (uint32_t)(t->hot.top - t->hot.bottom);
     if (t->sums.on) prof__count_not_kept(t);
@@ -12164,7 +12164,7 @@ PROF__FN uint64_t prof__launch_keep(struct prof_trace *s, uint32_t queue, const 
 
 PROF__CALL uint64_t prof_launch(uint32_t queue, const char *name) {
     struct prof_trace *s = &prof__trace;
-    prof__state *t = prof__state_here(prof__slot_get());
+    prof__state *t = prof__state_here(prof__tls_get());
     uint64_t token = 0, tick = 0;
     uint32_t thread = PROF_NONE;
     if (t) tick = prof__now_ticks(t->clock, &t->platform) +
@@ -18224,7 +18224,7 @@ typedef struct prof__dumped {
 /* What leaves while a session is open. raw and shown are the owner's; in a session that is not
    streamed raw is the dump's, as dumped always is, which has set busy. */
 static struct prof__outgoing {
-    uintptr_t owner;                     /* the thread that writes the stream, by its slot */
+    uintptr_t owner;                     /* the thread that writes the stream, by its TLS */
     uint32_t busy;                       /* 1: a dump is being written. 32 bits, to be atomic */
     uint32_t settled;                    /* 1: no window is opening or closing */
     prof__raw raw;                       /* the stream's, or a dump's */
@@ -18685,13 +18685,13 @@ PROF__FN prof__record *prof__dump_rows_of(prof__raw *w, prof__state *t, uint32_t
     prof__dumped *d = &prof__outgoing.dumped;
     const prof__tally *r = PROF__ACQUIRE(t->sums.tallies.others);
     prof__record *end = d->block;
-    prof__slot *slot = prof__slot_get();
-    const bool own = slot->hot == &t->hot, waits = !own || !slot->busy;
+    prof__tls_data *tls = prof__tls_get();
+    const bool own = tls->hot == &t->hot, waits = !own || !tls->busy;
     w->words[PROF__RAW_HEAD + 1] = 0;
     prof__raw_sums_next(w, thread);
     do {
         bool held = false;
-        if (own && waits) slot->busy = 1;   /* handlers on this thread wait for nobody */
+        if (own && waits) tls->busy = 1;   /* handlers on this thread wait for nobody */
         for (int i = 0; waits && !held && i < 1000; i++) {
             held = prof__state_try(t);
             if (!held) prof__yield();
@@ -18703,7 +18703,7 @@ PROF__FN prof__record *prof__dump_rows_of(prof__raw *w, prof__state *t, uint32_t
         }
         if (!r) end = prof__block_copy(t, d->block, sizeof d->block / sizeof *d->block, d->inner);
         if (held) prof__state_unlock(t);
-        if (own && waits) slot->busy = 0;
+        if (own && waits) tls->busy = 0;
         if (r) prof__raw_sums_next(w, thread);
     } while (r && !w->failed);
     return end;
@@ -19417,7 +19417,7 @@ PROF__FN prof_average prof__sums_average(const struct prof_trace *s, const prof_
 
 PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max, bool by_site) {
     struct prof_trace *s = &prof__trace;
-    const prof__hot *hot = prof__slot_get()->hot;
+    const prof__hot *hot = prof__tls_get()->hot;
     const prof__state *own = hot == &prof__nowhere ? NULL : (const prof__state *)(const void *)hot;
     prof__scale k;
     size_t n = 0;
@@ -19714,14 +19714,14 @@ PROF__CALL void prof_itt_mark(const char *text) {
 PROF__CALL int prof_itt_range_push(const char *text) {
     if (!prof_itt_is_available()) return -1;
     prof__itt_begin(NULL, prof__text(text), NULL);
-    return (int)prof__slot_get()->itt_ranges++;
+    return (int)prof__tls_get()->itt_ranges++;
 }
 
 PROF__CALL int prof_itt_range_pop(void) {
-    prof__slot *slot = prof__slot_get();
-    if (!slot->itt_ranges || !prof_itt_is_available()) return -1;
+    prof__tls_data *tls = prof__tls_get();
+    if (!tls->itt_ranges || !prof_itt_is_available()) return -1;
     prof__itt_end(NULL, NULL);
-    return (int)--slot->itt_ranges;
+    return (int)--tls->itt_ranges;
 }
 #endif
 
@@ -20161,7 +20161,7 @@ PROF__FN void prof__clock_stop(struct prof_trace *s) {
 
 #if PROF__POSIX
 PROF__FN void prof__child_after_fork(void) {
-    prof__slot *slot = prof__slot_get();
+    prof__tls_data *tls = prof__tls_get();
     prof__lock_reset();
     PROF__STORE(prof__on, 0u);
     prof__trace.open = prof__trace.stopped = false;
@@ -20172,8 +20172,8 @@ PROF__FN void prof__child_after_fork(void) {
     PROF__STORE(prof__outgoing.busy, 0u);
     prof__recorder.owned = NULL;
     prof__recorder.holding = false;
-    slot->hot = &prof__nowhere;          /* the next session may use its state */
-    slot->generation = 1;
+    tls->hot = &prof__nowhere;           /* the next session may use its state */
+    tls->generation = 1;
     prof__counting.serial++;             /* open counters count the parent */
     prof__arena.closed = true;
     prof__execution.registered = prof__execution.running = false;
@@ -20360,8 +20360,8 @@ PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t, const prof
 
 /* prof__on = 0 stops begins; hot.last = 0 sends ends to prof__end, ignored. Under the lock. */
 PROF__FN void prof__recording_close(struct prof_trace *s) {
-    prof__slot *slot = prof__slot_get();
-    prof__hot *hot = slot->hot;
+    prof__tls_data *tls = prof__tls_get();
+    prof__hot *hot = tls->hot;
     prof__state *own = hot == &prof__nowhere ? NULL : (prof__state *)(void *)hot;
     if (!PROF__LOAD(prof__on)) return;
     PROF__STORE(prof__on, 0u);
@@ -20374,7 +20374,7 @@ PROF__FN void prof__recording_close(struct prof_trace *s) {
         if (t->generation == s->generation) prof__state_close(s, t, own);
     prof__states_unlock(own);
     for (prof__state *t = prof__recorder.owned, *next; t; t = next) {
-        prof__slot nobody;               /* no thread is in a parked state */
+        prof__tls_data nobody;           /* no thread is in a parked state */
         next = t->next;
         if (t->parked) prof__state_give(&nobody, t);
     }
@@ -20494,7 +20494,7 @@ PROF__FN void prof__window_start(struct prof_trace *s) {
 }
 
 PROF__FN void prof__window_close(struct prof_trace *s) {
-    prof__slot *slot = prof__slot_get();
+    prof__tls_data *tls = prof__tls_get();
     bool stream;
     (void)prof__stream_lock();
     prof__windows_unsettle();
@@ -20502,8 +20502,8 @@ PROF__FN void prof__window_close(struct prof_trace *s) {
     stream = s->open && s->mode == PROF_MODE_STREAM;
     if (s->open) {
         prof__recording_close(s);
-        if (slot->hot != &prof__nowhere) /* a program with one thread may free the arena */
-            prof__state_give(slot, prof__slot_state(slot));
+        if (tls->hot != &prof__nowhere)  /* a program with one thread may free the arena */
+            prof__state_give(tls, prof__tls_state(tls));
         prof__clock_stop(s);
         prof__functions_name();
         prof__arena.kept = 0;
@@ -20644,7 +20644,7 @@ PROF__FN bool prof__session_claim(void) {
     if (prof__is_copy()) return false;
     prof__lock();
     mine = prof__session.open && !prof__session.busy &&
-           PROF__LOAD(prof__outgoing.owner) != (uintptr_t)prof__slot_get();
+           PROF__LOAD(prof__outgoing.owner) != (uintptr_t)prof__tls_get();
     if (mine) prof__session.busy = true;
     prof__unlock();
     return mine;
@@ -20973,7 +20973,7 @@ PROF__FN prof_result prof__session_begin(const prof_desc *desc) {
     prof_desc none;
     prof_result result;
     memset(&none, 0, sizeof none);
-    prof__threads_reap(prof__slot_get());
+    prof__threads_reap(prof__tls_get());
     prof__lock();
     result = prof__session_open(s, desc ? desc : &none);
     prof__unlock();
@@ -21240,7 +21240,7 @@ PROF__FN prof_result prof__wait_open(void) {
     e->started = false;
     e->desc.schedule_fn = NULL;
     e->desc.on_trace_ready = NULL;
-    (void)prof__slot_get();              /* no TLS: the first is the program's */
+    (void)prof__tls_get();               /* no TLS: the first is the program's */
     (void)syscall(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, mask, before, (size_t)8);
     made = pthread_create(&w->thread, NULL, prof__wait_thread, NULL) == 0;
     (void)syscall(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, before, NULL, (size_t)8);
@@ -21354,9 +21354,9 @@ PROF__CALL int64_t prof_os_now(void) { return (int64_t)prof__os_now(); }
 
 PROF__CALL void prof_session_info(prof_session *session) {
     const struct prof_trace *s = &prof__trace;
-    prof__slot *slot = prof__slot_get();
+    prof__tls_data *tls = prof__tls_get();
     uint32_t on = PROF__LOAD(prof__on);
-    const prof__hot *hot = on && slot->generation == on ? &prof__slot_state(slot)->hot : NULL;
+    const prof__hot *hot = on && tls->generation == on ? &prof__tls_state(tls)->hot : NULL;
     prof__lock();
     session->zone = hot && hot->top != hot->bottom && hot->top[-1].site
                         ? prof__site(hot->top[-1].site >> 8) : NULL;

@@ -266,7 +266,7 @@ static void test_claimed(void) {
         desc.mode = modes[i / 2];
         EQUAL(prof_start(&desc), PROF_OK);
         zones_of_7(10);
-        slot = prof__slot_state(prof__slot_get())->hot.cursor++;
+        slot = prof__tls_state(prof__tls_get())->hot.cursor++;
         zone = slot[-1];
         zone.end += 7;
         test_time.tick += 7;
