@@ -4507,7 +4507,7 @@ typedef struct prof__state {
     uint64_t last, bias;                 /* slow clocks: last tick seen, and what was added to it */
     prof__bounds stack;                  /* the memory in which its call stack was last found */
     prof__segment *segment, *before;     /* before: in a ring, left and not queued yet, or NULL */
-    prof__segment *spare;                /* it goes on there; NULL: not taken yet */
+    prof__segment *ahead;                /* it goes on there; NULL: not taken yet */
     struct { size_t looked; uint32_t records, us; } due;   /* records: 0: never. See prof__due */
     prof__state_details details;
     int32_t hints[PROF__HINTS + 1];      /* where names lie that it pushed: prof__hint_name */
@@ -5452,7 +5452,7 @@ PROF__FN void prof__chunk_give(prof__state *t) {
     prof__record *rest = t->hot.cursor, *limit = t->limit + PROF__CLAIMS;
     ptrdiff_t worth = PROF__RESERVE((ptrdiff_t)prof__trace.max_depth) + PROF__CLAIMS + 16;
     prof__segment *g = NULL;
-    if (t->spare) prof__segment_give(t->spare);
+    if (t->ahead) prof__segment_give(t->ahead);
     if (prof__trace.mode == PROF_MODE_RING) {
         prof__ring_queue(t->before);
         prof__ring_queue(t->segment);
@@ -5462,7 +5462,7 @@ PROF__FN void prof__chunk_give(prof__state *t) {
         g = prof__segment_make(rest, limit);
     }
     if (g) prof__segment_give(g);
-    t->spare = t->segment = t->before = NULL;
+    t->ahead = t->segment = t->before = NULL;
 }
 
 /* A segment that others left, or a new one; NULL: the arena is full. Under the lock. */
@@ -5514,7 +5514,7 @@ PROF__FN void prof__put_clock(prof__state *t) {
 PROF__FN void prof__set_limits(prof__state *t) {
     bool slow = !t->fast || t->full || t->skipped || t->copy || t->hot.top > t->crowd;
     uint32_t epoch = slow ? PROF__NEVER : t->epoch;
-    prof__record *limit = t->spare ? t->limit : t->limit - t->reserve;
+    prof__record *limit = t->ahead ? t->limit : t->limit - t->reserve;
     if (t->due.records) {                /* prof_stop may be counting what it sums */
         size_t left = t->due.looked + t->due.records - (size_t)PROF__LOAD(t->counts.slots);
         if (left < (size_t)(limit - t->begin)) limit = t->begin + left;
@@ -5619,7 +5619,7 @@ PROF__FN bool prof__due(prof__state *t) {
 /* A first touch of a page is slow: who takes a chunk touches its end, and the begin of the next
    one, here, where signal handlers record again. A swap changes nothing that others have there. */
 PROF__FN void prof__touch_ahead(const prof__state *t) {
-    prof__record *begin = t->spare->begin, *end = t->spare->limit, *next = begin - (end - begin);
+    prof__record *begin = t->ahead->begin, *end = t->ahead->limit, *next = begin - (end - begin);
     (void)prof__swap(&end[-1].end, 0, 0);
     if (!PROF__TSAN && (uintptr_t)next > (uintptr_t)t) (void)prof__swap(&next->end, 0, 0);
 }
@@ -5629,7 +5629,7 @@ PROF__FN void prof__leave(prof__tls_data *tls) {
     bool on = tls->generation == PROF__LOAD(prof__on), due = on && t->due.records && prof__due(t);
     prof_result (*flush)(void) = due ? t->flush : NULL;
     if (on && t->fast) prof__set_limits(t);
-    if (on && t->spare) prof__touch_ahead(t);
+    if (on && t->ahead) prof__touch_ahead(t);
     if (&t->hot != &prof__nowhere) prof__state_unlock(t);
     PROF__SIGNAL_FENCE();
     tls->busy = 0;
@@ -6139,14 +6139,14 @@ PROF__FN bool prof__room_made(prof__state *t, uint32_t n) {
     bool ok, full = false;
     if (!prof__lock_briefly()) return false;
     ok = t->generation == PROF__LOAD(prof__on);
-    if (ok && !t->spare) {
-        t->spare = prof__segment_take(t);
-        full = t->spare == NULL;
+    if (ok && !t->ahead) {
+        t->ahead = prof__segment_take(t);
+        full = t->ahead == NULL;
     }
     if (full) ok = prof__sum_from_here(t);
     if (ok && !full && prof__left(t) < (ptrdiff_t)n) {
-        prof__segment_open(t, t->spare);
-        t->spare = NULL;
+        prof__segment_open(t, t->ahead);
+        t->ahead = NULL;
         prof__knot_sometimes();
     }
     prof__unlock();
@@ -6841,7 +6841,7 @@ PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
         t->epoch = (uint32_t)(now >> 32);
         prof__put_clock(t);
     }
-    PROF__ASSERT(t->spare || prof__left(t) >= (ptrdiff_t)PROF__RESERVE(f - t->hot.bottom));
+    PROF__ASSERT(t->ahead || prof__left(t) >= (ptrdiff_t)PROF__RESERVE(f - t->hot.bottom));
     t->full = false;
     PROF__STORE(f->epoch, t->epoch);
     PROF__STORE(t->hot.top, f + 1);

@@ -153,12 +153,12 @@ static void test_touched(void) {
     for (int i = 0, seen = 0; seen < 100 && !test_bad; i++) {
         const prof__segment *c;
         PROF_BLOCK("zone") {}
-        c = ((const prof__state *)(const void *)prof__tls.hot)->spare;
+        c = ((const prof__state *)(const void *)prof__tls.hot)->ahead;
         if (!c || i < 1000000) continue;   /* prof__prefault has touched the first */
         seen++;
         CHECK(touched(c->begin) && touched(c->limit - 1) &&
               touched(c->begin - (c->limit - c->begin)), "a chunk is new memory");
-        while (((const prof__state *)(const void *)prof__tls.hot)->spare) PROF_BLOCK("zone") {}
+        while (((const prof__state *)(const void *)prof__tls.hot)->ahead) PROF_BLOCK("zone") {}
     }
     prof_stop();
     prof_thread_end();
