@@ -3048,8 +3048,8 @@ PROF__FN void *prof__take(size_t bytes, size_t analysis) {
 static struct prof__arena {
     char *base, *low, *high, *end;
     size_t promised;
-    size_t kept;                         /* not promised, but only for names, threads and sums */
-    size_t seats;                        /* part of kept: states of threads to come, which sum */
+    size_t reserved;                     /* not promised, but only for names, threads and sums */
+    size_t seats;                        /* of that: states of threads to come, which sum */
     char *bound;                         /* blocks that threads still own begin here, or >= high */
     bool closed;                         /* by prof_stop: nothing more is taken */
 } prof__arena;
@@ -3066,7 +3066,8 @@ PROF__FN size_t prof__arena_room(void) {
 
 PROF__FN bool prof__arena_fits(size_t bytes) {
     size_t room = prof__arena_room();
-    return !prof__arena.closed && room >= prof__arena.kept && room - prof__arena.kept >= bytes;
+    return !prof__arena.closed && room >= prof__arena.reserved &&
+           room - prof__arena.reserved >= bytes;
 }
 
 /* Memory that lives as long as the session; NULL when bytes and the analysis they entail do not
@@ -3081,13 +3082,13 @@ PROF__FN void *prof__take(size_t bytes, size_t analysis) {
     return p;
 }
 
-/* The same, where `kept` may be used, too: for names, threads and sums. */
-PROF__FN void *prof__take_kept(size_t bytes, size_t analysis) {
-    size_t kept = prof__arena.kept;
+/* The same, where `reserved` may be used, too: for names, threads and sums. */
+PROF__FN void *prof__take_reserved(size_t bytes, size_t analysis) {
+    size_t reserved = prof__arena.reserved;
     void *p;
-    prof__arena.kept = 0;
+    prof__arena.reserved = 0;
     p = prof__take(bytes, analysis);
-    prof__arena.kept = kept;
+    prof__arena.reserved = reserved;
     return p;
 }
 
@@ -3902,7 +3903,7 @@ PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash)
     if (!names->index) {
         size_t list = prof__align(names->capacity * sizeof *names->list);
         size_t bytes = prof__align(list + (2 * (size_t)names->capacity + 1) * sizeof(uint32_t));
-        char *p = prof__arena_spare() < bytes ? NULL : (char *)prof__take_kept(bytes, 0);
+        char *p = prof__arena_spare() < bytes ? NULL : (char *)prof__take_reserved(bytes, 0);
         if (!p) return prof__others_make();
         memset(p, 0, bytes);
         PROF__STORE(names->list, (prof__name **)(void *)p);
@@ -3912,7 +3913,7 @@ PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash)
     if (*slot) return *slot;
     if (names->count == names->capacity) return prof__others_make();
     n = prof__arena_spare() < prof__align(sizeof *n + length + 1) + prof__site_share() ? NULL
-      : (prof__name *)prof__take_kept(sizeof *n + length + 1, prof__site_share());
+      : (prof__name *)prof__take_reserved(sizeof *n + length + 1, prof__site_share());
     if (!n) return prof__others_make();
     text = (char *)(n + 1);
     memcpy(text, name, length);
@@ -4633,7 +4634,7 @@ typedef struct prof__summed {
     bool any_apart;                      /* there are deep zones */
     uint32_t timeline_ends;              /* the site of that instant; 0: none yet */
     uint64_t full_tick;                  /* when the first timeline ended; 0: none did */
-    size_t kept;                         /* prof__arena.kept, while the session is open */
+    size_t reserved;                     /* prof__arena.reserved, while the session is open */
     size_t each;                         /* what a thread takes to begin in sums */
     uint64_t not_merged;
     prof__merged merged;                 /* AGGREGATE: for reports; with rows for them */
@@ -5761,7 +5762,7 @@ PROF__FN void prof__tally_add(prof__tally *r, const prof__tally *from) {
 
 /* More memory for t's rows. Under the lock. */
 PROF__FN void *prof__tallies_take(prof__tallies *y, size_t bytes) {
-    char *p = (char *)prof__take_kept(bytes, 0);
+    char *p = (char *)prof__take_reserved(bytes, 0);
     if (!p) return NULL;
     if (!y->low) y->low = p;
     y->high = p + bytes;
@@ -5987,11 +5988,11 @@ PROF__FN size_t prof__sums_first(uint32_t depth) {
 /* A block from the arena's top, smaller where little room is left. Under the lock. */
 PROF__FN bool prof__block_take(prof__state *t) {
     struct prof_trace *s = &prof__trace;
-    size_t kept = prof__arena.kept, size = PROF__MIN(prof__arena_spare() / 64, 16384u);
+    size_t reserved = prof__arena.reserved, size = PROF__MIN(prof__arena_spare() / 64, 16384u);
     size = PROF__MAX(prof__sums_block(s->max_depth), size & ~(size_t)15u);
-    prof__arena.kept = 0;
+    prof__arena.reserved = 0;
     t->sums.block = (prof__record *)(void *)prof__take_high(size, 0);
-    prof__arena.kept = kept;
+    prof__arena.reserved = reserved;
     if (!t->sums.block) return false;
     t->sums.block_end = t->sums.block + size / sizeof *t->sums.block;
     prof__arena.seats -= PROF__MIN(prof__arena.seats, s->sums.each);
@@ -6328,7 +6329,7 @@ PROF__FN prof__row *prof__row_take(struct prof_trace *s, const prof__row *old) {
     static const char none[sizeof old->name] = "";
     prof__row *row = prof__row_again(s, !old);
     if (!row) {
-        row = (prof__row *)prof__take_kept(sizeof *row, sizeof row->info + PROF__LANE_SHARE);
+        row = (prof__row *)prof__take_reserved(sizeof *row, sizeof row->info + PROF__LANE_SHARE);
         if (row) memset(row, 0, sizeof *row);
         if (row) row->thread = PROF_NONE;
     }
@@ -20071,17 +20072,17 @@ PROF__FN void prof__sums_keep(struct prof_trace *s, const prof__needs *n, size_t
     if (n->ring) {
         s->sums.each = n->begin - s->pool.state_size;
         prof__arena.seats = s->max_threads * s->sums.each;
-        prof__arena.kept = s->sums.kept = prof__arena.seats + PROF__MIN(size / 32, left);
+        prof__arena.reserved = s->sums.reserved = prof__arena.seats + PROF__MIN(size / 32, left);
         return;
     }
     s->sums.each = prof__sums_first(s->max_depth);
     s->sums.on = prof__session.desc.when_full == PROF_FULL_CONTINUE;
-    s->sums.kept = PROF__MAX(size / 16, PROF__MIN(share, size / 8));
+    s->sums.reserved = PROF__MAX(size / 16, PROF__MIN(share, size / 8));
     first = s->max_threads * s->sums.each;
-    s->sums.kept = PROF__MAX(s->sums.kept, PROF__MIN(first, size / 4));
-    s->sums.kept = s->sums.on ? PROF__MIN(s->sums.kept, left) : 0;
-    prof__arena.seats = PROF__MIN(first, s->sums.kept - s->sums.kept / 4);
-    prof__arena.kept = s->sums.kept;
+    s->sums.reserved = PROF__MAX(s->sums.reserved, PROF__MIN(first, size / 4));
+    s->sums.reserved = s->sums.on ? PROF__MIN(s->sums.reserved, left) : 0;
+    prof__arena.seats = PROF__MIN(first, s->sums.reserved - s->sums.reserved / 4);
+    prof__arena.reserved = s->sums.reserved;
 }
 
 /* Lays the arena out; false: it is too small. Without max_threads there is room for as many threads
@@ -20112,7 +20113,7 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d, const p
     prof__arena.promised = 0;
     prof__arena_avoid_owned(n->lean);
     prof__arena.promised = PROF__FIXED_SHARE - 64 + prof__sites_marked() * prof__site_share();
-    prof__arena.kept = prof__arena.seats = 0;
+    prof__arena.reserved = prof__arena.seats = 0;
     prof__arena.closed = false;
     if (!prof__arena_fits(0)) return false;
     if (d->mode == PROF_MODE_AGGREGATE) {
@@ -20279,7 +20280,8 @@ PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
     room = prof__trace.mode == PROF_MODE_TRACE ? row->open_count : prof__trace.max_depth;
     if (again || !row->open_count) room = 0;
     if (!again && !room) row->open = NULL;
-    (void)prof__take_kept(room * sizeof *row->open, slots * prof__slot_share());   /* promised */
+    /* It was promised. */
+    (void)prof__take_reserved(room * sizeof *row->open, slots * prof__slot_share());
     prof__trace.slot_count += slots;
 }
 
@@ -20480,7 +20482,7 @@ PROF__FN void prof__window_start(struct prof_trace *s) {
         else if (s->clock == PROF_CLOCK_CPU) prof__knot_add(prof__knot_now());
         if (!s->began && s->mode == PROF_MODE_STREAM) prof__stream_open(s, &prof__session.desc);
         prof__arena.closed = false;
-        prof__arena.kept = s->sums.kept;
+        prof__arena.reserved = s->sums.reserved;
         s->stream.over = false;
         s->open = true;
         prof__execution.spans[0].from = 0;
@@ -20506,7 +20508,7 @@ PROF__FN void prof__window_close(struct prof_trace *s) {
             prof__state_give(tls, prof__tls_state(tls));
         prof__clock_stop(s);
         prof__functions_name();
-        prof__arena.kept = 0;
+        prof__arena.reserved = 0;
         prof__arena.high = PROF__MIN(prof__arena.high, prof__arena.bound);   /* for analysis */
         s->open = false;
         s->stopped = true;
