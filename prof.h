@@ -4315,7 +4315,7 @@ typedef struct prof__plan { size_t state, page; } prof__plan;   /* bytes */
     size_t overwritten;                  /* slots */ \
     bool left;                           /* the thread has given its state back */ \
     bool over;                           /* the thread ended: its id may be another's now */ \
-    bool kept;                           /* the caller knows the index: it stays this thread's */ \
+    bool pinned;                         /* the caller knows the index: it stays this thread's */ \
     uint8_t awaited;                     /* made for a thread without zones so far: 1: by its id, 2:
                                             by its OS id; 0: it is no such row */ \
     uint64_t os_id;                      /* that the OS told; info.id is this row's alone */ \
@@ -5361,7 +5361,7 @@ PROF__FN void prof__row_unlist(prof__row *row) {
 PROF__FN void prof__row_free(prof__row *row) {
     struct prof_trace *s = &prof__trace;
     bool stays = s->mode == PROF_MODE_TRACE, shared = false;
-    if (row->kept) return;
+    if (row->pinned) return;
     for (const prof__row *r = s->rows; r; r = r->next)
         shared |= r != row && r->thread == row->thread;
     if (shared && stays) return;
@@ -6357,7 +6357,7 @@ PROF__FN prof__row *prof__row_add(uint64_t id) {
     row = fresh || s->generation == s->first_generation ? NULL : s->rows;
     for (; row; row = row->next)
         if (!row->over && row->generation != s->generation && prof__row_told(row) == id) old = row;
-    if (old && s->mode != PROF_MODE_TRACE && prof__row_empty(old) && !old->kept)
+    if (old && s->mode != PROF_MODE_TRACE && prof__row_empty(old) && !old->pinned)
         prof__row_unlist(row = old);     /* the newest is the last */
     else row = prof__row_take(s, old);
     if (!row) return NULL;
@@ -9485,7 +9485,7 @@ PROF__FN uint32_t prof__elf_crc(const prof__elf *f) {
 }
 
 /* Reads the section .gnu_debuglink of a stripped file: another one's name, and *crc of it. */
-PROF__FN bool prof__elf_link(const prof__elf *f, char *name, size_t size, uint32_t *crc) {
+PROF__FN bool prof__elf_debuglink(const prof__elf *f, char *name, size_t size, uint32_t *crc) {
     PROF__ELF(Shdr) names, s;
     uint64_t at = f->head.e_shoff + f->head.e_shstrndx * sizeof names;
     if (!prof__elf_read(f, at, &names, sizeof names)) return false;
@@ -9508,7 +9508,7 @@ PROF__RARE void prof__elf_debug(const prof__elf *f, const char *path, prof__elf_
     char name[128], at[PROF__MAP_PATH + 160];
     const char *file = strrchr(path, '/');
     uint32_t crc;
-    if (!file || !prof__elf_link(f, name, sizeof name, &crc)) return;
+    if (!file || !prof__elf_debuglink(f, name, sizeof name, &crc)) return;
     for (int i = 0; i < 6; i += 2) {
         prof__elf debug;
         bool same;
@@ -11927,7 +11927,7 @@ PROF__FN uint32_t prof__submit_thread(uint64_t id, const char *name, bool os) {
         s->pool.awaited += row != NULL;
     }
     if (row && name) prof__row_name(row, name);
-    if (row) row->kept = true;
+    if (row) row->pinned = true;
     if (row) thread = row->thread;
     prof__unlock();
     return thread;
@@ -12176,7 +12176,7 @@ PROF__CALL uint64_t prof_launch(uint32_t queue, const char *name) {
     if (s->open) {
         if (t && t->generation == s->generation) {
             thread = t->row->thread;
-            t->row->kept = true;         /* it stays this thread's */
+            t->row->pinned = true;       /* it stays this thread's */
         } else tick = prof__now_ticks(s->clock, &s->platform);
         if (queue >= prof__devices.queue_count) s->outside.rejected++;
         else token = prof__launch_keep(s, queue, name ? name : "(null)", thread, tick);
@@ -17838,12 +17838,12 @@ PROF__CALL uint64_t prof_flops(const char *name, const prof_shape *inputs, uint3
 
 /* ---- blocks ---- */
 
-/* A writer: one block, made in place, and what earlier blocks have told. */
+/* A writer: one block, made in place, and what earlier blocks had. */
 typedef struct prof__raw {
     prof_sink sink;
     bool failed, chrome, dump;
-    /* sites, names: told so far; told: blocks of records; round: of repeated blocks, from 1 */
-    uint32_t number, used, sites, names, round, told;
+    /* sites, names: written so far; blocks: of records; round: of repeated blocks, from 1 */
+    uint32_t number, used, sites, names, round, blocks;
     PROF__RAW_PORT
     uint32_t words[PROF__RAW_WORDS];
 } prof__raw;
@@ -17981,7 +17981,7 @@ PROF__FN void prof__raw_sites(prof__raw *w) {
 
 /* Writes what a reader must know before records: what is new, after PROF__RAW_AGAIN blocks all. */
 PROF__FN void prof__raw_tell(prof__raw *w, prof__row *row) {
-    bool again = w->round <= w->told / PROF__RAW_AGAIN;
+    bool again = w->round <= w->blocks / PROF__RAW_AGAIN;
     if (again) {
         w->round++;
         w->sites = w->names = 0;
@@ -18002,7 +18002,7 @@ PROF__FN bool prof__raw_span(prof__raw *w, prof__row *row, prof__span *span) {
         prof__raw_tell(w, row);
         prof__raw_records(w, row, &next);
         if (!prof__raw_end(w)) return false;
-        w->told++;
+        w->blocks++;
         *span = next;
     }
     return true;
@@ -18042,14 +18042,14 @@ static struct prof__chrome_stream {
     prof__lead lead;
     prof__scale scale;
     prof_sink sink;
-    bool told;                           /* the head is written */
+    bool has_head;                       /* the head is written */
 } prof__chrome_out;
 
 /* Writes the head of the array: the process, and when the session began. */
 PROF__FN void prof__chrome_begin(const struct prof_trace *s) {
     prof__out *o = &prof__chrome_out.out;
-    if (prof__chrome_out.told) return;
-    prof__chrome_out.told = true;
+    if (prof__chrome_out.has_head) return;
+    prof__chrome_out.has_head = true;
     prof__chrome_array_head(o, s, false);
     prof__chrome_process(o, s);
 }
@@ -18289,7 +18289,7 @@ PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span)
     prof__order *order = &h->order;
     prof__span next = *span;
     uint32_t announced = PROF__LOAD(row->announced);
-    bool told = c->told;
+    bool had_head = c->has_head;
     prof__out_open(&c->out, w->sink);
     prof__chrome_tell(row, false);
     order->room = PROF__SHOWN;
@@ -18321,7 +18321,7 @@ PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span)
         *span = next;
         return true;
     }
-    c->told = told;
+    c->has_head = had_head;
     if (!announced) PROF__STORE(row->announced, 0u);
     return false;
 }
@@ -18450,7 +18450,7 @@ PROF__FN void prof__stream_open(struct prof_trace *s, const prof_desc *d) {
     memset(w, 0, offsetof(prof__raw, words));
     w->sink = d->stream;
     w->chrome = d->stream_format == PROF_STREAM_CHROME;
-    prof__chrome_out.told = false;
+    prof__chrome_out.has_head = false;
     memset(&prof__chrome_out.scale, 0, sizeof prof__chrome_out.scale);   /* of the last session */
     s->stream.flush_inline = d->when_full == PROF_FULL_CONTINUE;
     s->stream.often = prof__env_streams(&d->stream);
@@ -18572,7 +18572,7 @@ PROF__FN void prof__stream_close(struct prof_trace *s) {
         PROF__HOST(prof__chrome_sums(o, s));
         prof__out_text(o, "}}\n]\n");
         w->failed = prof__out_close(o) != PROF_OK;
-        prof__chrome_out.told = false;   /* another window is another array */
+        prof__chrome_out.has_head = false;   /* another window is another array */
     }
     s->stream_failures += ok && w->failed;
 }
@@ -19124,12 +19124,12 @@ PROF__FN bool prof__page_to_chrome(prof__state *t, prof__segment *g) {
     struct prof__chrome_stream *c = &prof__chrome_out;
     const prof__record *end = g->end ? g->end : t->hot.cursor;
     uint32_t announced = t->row.announced;
-    bool told = c->told;
+    bool had_head = c->has_head;
     prof__out_open(&c->out, c->sink);
     if (t->flushed == end) return true;
     prof__chrome_begin(&prof__trace);
     if (prof__out_close(&c->out) != PROF_OK) {
-        c->told = told;
+        c->has_head = had_head;
         return false;
     }
     prof__context_name(&t->row);
@@ -19167,7 +19167,7 @@ PROF__CALL const prof__parts *prof__parts_chrome(prof_sink sink) {
     static const prof__parts parts = { PROF_MODE_STREAM, prof__page_kept, prof__late,
                                        prof__page_to_chrome, prof__chrome_finish, NULL };
     prof__chrome_out.sink = sink;
-    prof__chrome_out.told = false;
+    prof__chrome_out.has_head = false;
     return &parts;
 }
 #endif
