@@ -4159,7 +4159,7 @@ typedef struct prof__memory {
     uint64_t address;
     int64_t bytes, total;                /* the change; in use on its device after it */
     uint32_t event, thread;              /* event: that it is charged to, or PROF_NONE */
-    uint32_t next;                       /* while reading: another of the same zone; then 1 + the
+    uint32_t next;                       /* PROF_NONE: it is of the zone around it; then 1 + the
                                             allocation at its address, whose free was missed */
     prof_device device;
     uint8_t category;                    /* prof_memory_kind; in Chrome traces | MEMORY_TOLD */
@@ -12382,8 +12382,9 @@ PROF__FN uint32_t prof__link_parent(prof__linker *k, uint32_t *top, uint32_t i) 
     return p;
 }
 
-/* Links all events, which are in order, to parents and children. scratch: 12 bytes an event, and
-   PROF__LANE_SHARE for each thread and each event with a node. */
+/* Links all events, which are in order, to parents and children. A change of memory, which is no
+   child, gets the zone around it as its parent: see prof__memory_charge. scratch: 12 bytes an event,
+   and PROF__LANE_SHARE for each thread and each event with a node. */
 PROF__FN void prof__link(struct prof_trace *s, char *scratch, uint32_t lanes) {
     prof__linker k;
     memset(&k, 0, sizeof k);
@@ -12403,8 +12404,9 @@ PROF__FN void prof__link(struct prof_trace *s, char *scratch, uint32_t lanes) {
         e->first_child = e->next_sibling = PROF_NONE;
         e->self_cpu_time_total_ns = 0;
         if (prof__is_zone(e)) e->parent = prof__link_parent(&k, &prof__lane_of(&k, e)->top, i);
-        else e->parent = PROF_NONE;
-        if (e->parent == PROF_NONE) continue;
+        else e->parent = prof__in_tree(e) ? prof__events_around(s, prof__lane_of(&k, e)->top,
+                                                                e->start_ns, e->end_ns) : PROF_NONE;
+        if (e->parent == PROF_NONE || !prof__is_zone(e)) continue;
         p = s->events + e->parent;
         if (p->first_child == PROF_NONE) p->first_child = i;
         else s->events[k.last_child[e->parent]].next_sibling = i;
@@ -12414,15 +12416,14 @@ PROF__FN void prof__link(struct prof_trace *s, char *scratch, uint32_t lanes) {
 
 /* ---- duplicates: an only child of its parent's name. PyTorch: _remove_dup_nodes() ---- */
 
-/* They are marked here; prof__move_up removes them. */
+/* They are marked here, in a trace made of events alone; prof__move_up removes them. */
 PROF__FN void prof__merge_duplicates(struct prof_trace *s) {
     for (uint32_t i = 0; i < s->event_count; i++) {
         prof_event *e = s->events + i, *p;
         const prof__side *from = s->side ? s->side + i : NULL;
         if (e->parent == PROF_NONE || e->next_sibling != PROF_NONE) continue;
         p = s->events + e->parent;
-        if (p->first_child != i || !(e->flags & p->flags & PROF_EVENT_SUBMITTED) ||
-            strcmp(p->name, e->name) != 0) continue;
+        if (p->first_child != i || strcmp(p->name, e->name) != 0) continue;
         e->name = NULL;
         p->first_child = e->first_child;
         p->self_cpu_time_total_ns += e->self_cpu_time_total_ns;
@@ -12446,40 +12447,14 @@ PROF__FN uint32_t prof__kernels_of(const struct prof_trace *s, uint32_t i) {
     return may ? s->side[i].first_kernel : PROF_NONE;
 }
 
-/* The new number of a kernel whose event has moved; works stay. */
-PROF__FN uint32_t prof__kernel_moved(const uint32_t *index, uint32_t k) {
-    return k & PROF__LISTED ? k : index[k];
-}
-
-/* The new index of event i, or of the parent that it was merged into; PROF_NONE: it is gone. */
-PROF__FN uint32_t prof__moved_into(const struct prof_trace *s, const uint32_t *index, uint32_t i) {
-    while (i != PROF_NONE && index[i] == PROF_NONE) i = s->events[i].parent;
-    return prof__moved(index, i);
-}
-
-/* Removes the events that have lost their names, and updates all that refers to others by number.
-   scratch: 4 bytes an event. */
+/* Removes the events that have lost their names, and updates all that refers to others by number;
+   kernels, which are events, are in no list yet. scratch: 4 bytes an event. */
 PROF__FN void prof__move_up(struct prof_trace *s, char *scratch) {
     uint32_t n = s->event_count, kept = 0, *index = (uint32_t *)(void *)scratch;
     for (uint32_t i = 0; i < n; i++) index[i] = s->events[i].name ? kept++ : PROF_NONE;
     if (kept == n) return;
-    for (uint32_t i = 0; s->side && i < n; i++) {
-        uint32_t from = prof__launcher_of(s, i);
-        prof__side *side = s->side + i;
-        if (s->events[i].device_type == PROF_DEVICE_CPU) {
-            side->first_kernel = prof__kernel_moved(index, side->first_kernel);
-            side->last_kernel = prof__kernel_moved(index, side->last_kernel);
-        } else if (from != PROF_NONE) {
-            side->last_kernel = prof__moved_into(s, index, from);
-            prof__kernel_join(s, i, prof__kernel_moved(index, prof__kernel_next(s, i)));
-        }
-    }
     for (uint32_t i = 0; i < s->memory.count; i++)
-        s->memory.list[i].event = prof__moved_into(s, index, s->memory.list[i].event);
-    for (uint32_t i = 0; i < s->outside.kernel_count; i++) {
-        prof__kernel *k = s->outside.kernels + i;
-        k->next = prof__kernel_moved(index, k->next);
-    }
+        s->memory.list[i].event = prof__moved(index, s->memory.list[i].event);
     for (uint32_t i = 0; i < n; i++) {
         prof_event *e = s->events + i;
         if (index[i] == PROF_NONE) continue;
@@ -12714,14 +12689,13 @@ PROF__FN uint32_t prof__innermost(const struct prof_trace *s, uint32_t *last, in
     return *last = prof__events_around(s, *last, ns, ns);
 }
 
-/* Joins launches and changes of memory, which are in order of time, to the zones that were the
-   innermost of their threads then. scratch: 8 bytes an event, 4 a thread. */
+/* Joins launches to the zones that were the innermost of their threads then. scratch: 8 bytes an
+   event, 4 a thread. */
 PROF__FN void prof__link_by_time(struct prof_trace *s, char *scratch) {
-    uint32_t *list = (uint32_t *)(void *)scratch, *last = list + 2 * s->event_count, zone;
-    uint32_t n = 0, at = 0, change = 0, changes = s->outside.late_memory ? s->memory.count : 0;
-    for (uint32_t i = 0; s->outside.launched && i < s->event_count; i++)
+    uint32_t *list = (uint32_t *)(void *)scratch, *last = list + 2 * s->event_count;
+    uint32_t n = 0, at = 0;
+    for (uint32_t i = 0; i < s->event_count; i++)
         if (prof__launched_at(s, i)) list[n++] = i;
-    if (!n && !changes) return;
     prof__sort(list, list + n, n, prof__launch_after, s);
     for (uint32_t t = 0; t < s->thread_count; t++) last[t] = PROF_NONE;
     for (uint32_t i = 0; i <= s->event_count; i++) {
@@ -12729,18 +12703,11 @@ PROF__FN void prof__link_by_time(struct prof_trace *s, char *scratch) {
         for (; at < n; at++) {
             const prof__launch *l = prof__launched_at(s, list[at]);
             int64_t ns = (int64_t)l->at;
+            uint32_t zone;
             if (e && ns >= e->start_ns) break;
             zone = prof__innermost(s, last + l->thread, ns);
             if (zone == PROF_NONE) s->outside.unlinked++;
             else prof__launched_by(s, list[at], zone, ns);
-        }
-        for (; change < changes; change++) {
-            prof__memory *m = s->memory.list + change;
-            if (e && m->ns >= e->start_ns) break;
-            zone = m->next == PROF_NONE ? prof__innermost(s, last + m->thread, m->ns) : PROF_NONE;
-            if (zone == PROF_NONE) continue;
-            s->events[m->event].name = NULL;   /* it is the zone's, and its own event goes */
-            m->event = zone;
         }
         if (e && prof__is_zone(e)) last[e->thread] = i;
     }
@@ -12800,7 +12767,8 @@ PROF__FN int64_t prof__memory_change(struct prof_trace *s, prof__memory *m, uint
 /* The bytes in use on each device; further devices share the last entry. */
 typedef struct prof__in_use { const prof__memory *last[32]; int64_t bytes[32]; } prof__in_use;
 
-/* scratch: 8 bytes a record. */
+/* A change with an event of its own may be of the zone around that, or of none. Its event goes where
+   it is a zone's, or does not count. scratch: 8 bytes a record. */
 PROF__FN void prof__memory_charge(struct prof_trace *s, char *scratch) {
     uint32_t n = s->memory.count, *index = (uint32_t *)(void *)scratch;
     prof__in_use in_use;
@@ -12814,6 +12782,13 @@ PROF__FN void prof__memory_charge(struct prof_trace *s, char *scratch) {
         bool host = prof__is_host_memory(m->device.type);
         uint32_t at = 0;
         int64_t change;
+        prof_event *own = m->event != PROF_NONE ? s->events + m->event : NULL;
+        if (own && !(own->flags & PROF__EVENT_MEMORY)) own = NULL;
+        if (own && own->parent != PROF_NONE) {
+            if (m->next == PROF_NONE) m->event = own->parent;
+            if (m->next == PROF_NONE) own->name = NULL;
+            own->parent = PROF_NONE;
+        }
         key.want = m;
         m->next = 0;
         change = m->what == PROF__NO_MEMORY ? 0
@@ -12830,9 +12805,7 @@ PROF__FN void prof__memory_charge(struct prof_trace *s, char *scratch) {
         }
         if (!host && m->what != PROF__NOT_COUNTED && !s->view.device_name)
             s->view.device_name = prof__device_title(m->device.type);
-        if (m->what == PROF__NOT_COUNTED && m->event != PROF_NONE &&
-            s->events[m->event].flags & PROF__EVENT_MEMORY)
-            s->events[m->event].name = NULL;   /* the free has no zone either */
+        if (m->what == PROF__NOT_COUNTED && own) own->name = NULL;   /* of a free */
     }
 }
 
@@ -12842,13 +12815,13 @@ PROF__FN void prof__memory_charge(struct prof_trace *s, char *scratch) {
 PROF__FN void prof__outside_tree(struct prof_trace *s, uint32_t lanes) {
     char *scratch = s->scratch;
     prof__link(s, scratch, lanes);
+    if (s->built) prof__merge_duplicates(s);
+    if (s->memory.count) prof__memory_sort(s, scratch);
+    if (s->memory.count) prof__memory_charge(s, scratch);
+    prof__move_up(s, scratch);
     if (s->outside.launched) prof__launches_part(s);
     if (s->side && !s->built) prof__link_by_id(s, scratch);
-    if (s->memory.count) prof__memory_sort(s, scratch);
-    prof__link_by_time(s, scratch);
-    if (s->memory.count) prof__memory_charge(s, scratch);
-    prof__merge_duplicates(s);
-    prof__move_up(s, scratch);
+    if (s->outside.launched) prof__link_by_time(s, scratch);
     prof__sum_up(s);
     if (s->outside.any_backward && s->built) prof__set_backward_stacks(s, scratch);
 }
