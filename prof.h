@@ -17040,13 +17040,6 @@ PROF__CALL prof_result prof_write_memory_timeline(const prof_trace *trace,
 #define PROF__SPANS 16
 typedef struct prof__stretch { uint64_t from, to; } prof__stretch;   /* ticks */
 
-typedef struct prof__values {
-    const prof_shape *shapes, *strides;
-    const char *const *dtypes, *const *concrete;
-    const prof_tensor *tensors;
-    uint32_t count, tensor_count;
-} prof__values;
-
 typedef struct prof__et_node {
     const char *name;
     uint64_t id, parent, record, fw_parent, tid;
@@ -17103,12 +17096,12 @@ PROF__FN void prof__et_scalar(prof__out *o, const char *text, const char *dtype,
     else prof__out_text(o, text);
 }
 
-/* Writes value i, or its type. What is no scalar is a tensor, or a list of tensors. */
-PROF__FN void prof__et_value(prof__out *o, const prof__values *v, uint32_t i, bool of_type) {
-    const prof_shape *s = v->shapes ? v->shapes + i : NULL;
+/* Writes input i, or its type. What is no scalar is a tensor, or a list of tensors. */
+PROF__FN void prof__et_value(prof__out *o, const prof_extra *x, uint32_t i, bool of_type) {
+    const prof_shape *s = x->input_shapes ? x->input_shapes + i : NULL;
     bool list = s && s->items;
-    const char *scalar = !list && v->concrete ? prof__text(v->concrete[i]) : "";
-    const char *dtype = v->dtypes ? prof__text(v->dtypes[i]) : "", *quote = of_type ? "\"" : "";
+    const char *scalar = !list && x->concrete_inputs ? prof__text(x->concrete_inputs[i]) : "";
+    const char *dtype = x->dtypes ? prof__text(x->dtypes[i]) : "", *quote = of_type ? "\"" : "";
     if (i) prof__out_text(o, ",");
     if (*scalar) {
         prof__et_scalar(o, scalar, dtype, of_type);
@@ -17120,7 +17113,7 @@ PROF__FN void prof__et_value(prof__out *o, const prof__values *v, uint32_t i, bo
         if (j) prof__out_text(o, ",");
         if (of_type) prof__out_f(o, *dtype ? "Tensor(%j)" : "Tensor%j", dtype);
         else prof__et_tensor(o, list ? s->items + j : s, dtype,
-                             !list && i < v->tensor_count ? v->tensors + i : NULL);
+                             !list && i < x->tensor_count ? x->tensors + i : NULL);
     }
     prof__out_f(o, "%s%s", list ? "]" : "", quote);
 }
@@ -17136,13 +17129,13 @@ PROF__FN void prof__et_shapes(prof__out *o, const char *key, const prof_shape *s
     prof__out_text(o, count ? "]" : "[]");
 }
 
-PROF__FN void prof__et_values(prof__out *o, const char *key, const prof__values *v) {
-    prof__out_text(o, key);
-    for (uint32_t i = 0; i < v->count; i++) prof__et_value(o, v, i, false);
-    prof__et_shapes(o, "],\"shapes\":", v->shapes, v->count);
+PROF__FN void prof__et_values(prof__out *o, const char *key, const prof_extra *x) {
+    prof__out_f(o, ",\"%s\":{\"values\":[", key);
+    for (uint32_t i = 0; i < x->input_count; i++) prof__et_value(o, x, i, false);
+    prof__et_shapes(o, "],\"shapes\":", x->input_shapes, x->input_count);
     prof__out_text(o, ",\"types\":[");
-    for (uint32_t i = 0; i < v->count; i++) prof__et_value(o, v, i, true);
-    prof__et_shapes(o, "],\"strides\":", v->strides, v->count);
+    for (uint32_t i = 0; i < x->input_count; i++) prof__et_value(o, x, i, true);
+    prof__et_shapes(o, "],\"strides\":", x->strides, x->input_count);
     prof__out_text(o, "}");
 }
 
@@ -17221,19 +17214,23 @@ PROF__FN void prof__et_attributes(prof__out *o, const prof__et_node *n) {
     prof__out_text(o, "]}");
 }
 
-PROF__FN void prof__et_put(prof__out *o, const prof__et_node *n) {
+/* Writes a node, and what follows it. Its outputs are written as the inputs of another one. */
+PROF__FN void prof__et_put(prof__out *o, const prof__et_node *n, const char *after) {
     const prof_extra *x = &n->with;
-    const prof__values in = { x->input_shapes, x->strides, x->dtypes, x->concrete_inputs,
-                              x->tensors, x->input_count, x->tensor_count };
-    prof__values out = { x->output_shapes, NULL, x->output_dtypes, NULL, NULL, x->output_count, 0 };
+    prof_extra out;
+    memset(&out, 0, sizeof out);
+    out.input_shapes = x->output_shapes;
+    out.dtypes = x->output_dtypes;
+    out.input_count = x->output_count;
     if (x->tensor_count > x->input_count) {
         out.tensors = x->tensors + x->input_count;
         out.tensor_count = x->tensor_count - x->input_count;
     }
     prof__out_f(o, "\n{\"id\":%u,\"name\":\"%j\",\"ctrl_deps\":%u", n->id, n->name, n->parent);
-    prof__et_values(o, ",\"inputs\":{\"values\":[", &in);
-    prof__et_values(o, ",\"outputs\":{\"values\":[", &out);
+    prof__et_values(o, "inputs", x);
+    prof__et_values(o, "outputs", &out);
     prof__et_attributes(o, n);
+    prof__out_text(o, after);
 }
 
 enum { PROF__USER_SCOPE = 7 };           /* at::RecordScope */
@@ -17304,8 +17301,7 @@ PROF__FN void prof__nodes_event(prof__nodes *n, prof__out *o, uint32_t i) {
     if (prof__is_annotation(e)) node.with.scope = PROF__USER_SCOPE;
     if (prof__asks_forward(e))
         node.fw_parent = prof__nodes_then(n, e->extra->fwd_thread, e->start_ns);
-    prof__et_put(o, &node);
-    prof__out_text(o, ",");
+    prof__et_put(o, &node, ",");
 }
 
 /* Writes torch.distributed's list of process groups, where the program told its own: its list, or
@@ -17340,8 +17336,7 @@ PROF__FN void prof__nodes_groups(const prof__nodes *n, prof__out *o) {
     node.with.concrete_inputs = &text;
     node.with.dtypes = &type;
     node.with.input_count = 1;
-    prof__et_put(o, &node);
-    prof__out_text(o, ",");
+    prof__et_put(o, &node, ",");
 }
 
 PROF__FN void prof__nodes_write(prof__nodes *n, prof__out *o) {
@@ -17350,8 +17345,7 @@ PROF__FN void prof__nodes_write(prof__nodes *n, prof__out *o) {
     for (uint32_t i = 0; i < s->thread_count && !o->failed; i++) {
         prof__et_node node = prof__et_plain("[pytorch|profiler|execution_trace|thread]",
                                            n->first + 1 + i, 1, prof__chrome_tid(s, i));
-        prof__et_put(o, &node);
-        prof__out_text(o, ",");
+        prof__et_put(o, &node, ",");
     }
     n->last = (uint32_t *)(void *)s->scratch;
     for (uint32_t i = 0; i < s->thread_count; i++) n->last[i] = PROF_NONE;
@@ -17387,8 +17381,8 @@ PROF__FN void prof__execution_head(prof__out *o, uint32_t pid, uint64_t wall_ns)
 
 PROF__FN void prof__execution_end(prof__out *o, uint64_t wall_ns) {
     prof__et_node root = prof__et_plain("[pytorch|profiler|execution_trace|process]", 1, 1, 0);
-    prof__et_put(o, &root);
-    prof__out_f(o, "\n], \"finish_ts\": %u}\n", wall_ns / 1000000u);
+    prof__et_put(o, &root, "\n], \"finish_ts\": ");
+    prof__out_f(o, "%u}\n", wall_ns / 1000000u);
 }
 
 PROF__FN uint64_t prof__trace_end(const struct prof_trace *s) {
