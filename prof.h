@@ -12383,8 +12383,8 @@ PROF__FN uint32_t prof__link_parent(prof__linker *k, uint32_t *top, uint32_t i) 
 }
 
 /* Links all events, which are in order, to parents and children. A change of memory, which is no
-   child, gets the zone around it as its parent: see prof__memory_charge. scratch: 12 bytes an event,
-   and PROF__LANE_SHARE for each thread and each event with a node. */
+   child, gets the zone around it as its parent: see prof__memory_charge. scratch: 12 bytes an
+   event, and PROF__LANE_SHARE for each thread and each event with a node. */
 PROF__FN void prof__link(struct prof_trace *s, char *scratch, uint32_t lanes) {
     prof__linker k;
     memset(&k, 0, sizeof k);
@@ -12552,33 +12552,27 @@ PROF__FN prof_extra *prof__extra_own(const struct prof_trace *s, const prof_even
     return own ? (prof_extra *)(uintptr_t)e->extra : NULL;
 }
 
-/* An event's extra, to be changed: its own, or a copy that is made now. NULL: no room. */
-PROF__FN prof_extra *prof__own_extra(struct prof_trace *s, prof_event *e) {
-    prof_extra *x = prof__extra_own(s, e);
-    if (x) return x;
-    x = (prof_extra *)(void *)prof__stack_take(s, sizeof *x);
-    if (!x) {
-        PROF__COUNT(prof__loose.details_cut);
-        return NULL;
-    }
-    s->detail_rows += !s->built;
-    if (e->extra) *x = *e->extra;
-    else memset(x, 0, sizeof *x);
-    x->has &= ~(uint32_t)PROF__HAS_SHARED;
-    e->extra = x;
-    return x;
-}
-
-/* Gives an event the stack of the forward event of asker: the backward event around it, or it. */
+/* Gives an event the stack of the forward event of asker: the backward event around it, or it. An
+   extra that is not its own is copied. */
 PROF__FN void prof__backward_set(prof__sequences *q, struct prof_trace *s, prof_event *e,
                                  const prof_event *asker) {
     uint32_t slot = prof__has(asker) & PROF_HAS_FWD_THREAD
         ? *prof__sequence_slot(q, asker, asker->extra->fwd_thread) : 0;
     const prof_extra *from = slot ? s->events[slot - 1].extra : NULL;
-    prof_extra *x;
+    prof_extra *x = prof__extra_own(s, e);
     if (!(e->extra && e->extra->stack_count) && !(from && from->stack_count)) return;
-    x = prof__own_extra(s, e);
-    if (!x) return;
+    if (!x) {
+        x = (prof_extra *)(void *)prof__stack_take(s, sizeof *x);
+        if (!x) {
+            PROF__COUNT(prof__loose.details_cut);
+            return;
+        }
+        s->detail_rows += !s->built;
+        if (e->extra) *x = *e->extra;
+        else memset(x, 0, sizeof *x);
+        x->has &= ~(uint32_t)PROF__HAS_SHARED;
+        e->extra = x;
+    }
     x->stack = from ? from->stack : NULL;
     x->stack_count = from ? from->stack_count : 0;
     x->has &= ~(uint32_t)PROF__HAS_NATIVE;
@@ -12767,8 +12761,8 @@ PROF__FN int64_t prof__memory_change(struct prof_trace *s, prof__memory *m, uint
 /* The bytes in use on each device; further devices share the last entry. */
 typedef struct prof__in_use { const prof__memory *last[32]; int64_t bytes[32]; } prof__in_use;
 
-/* A change with an event of its own may be of the zone around that, or of none. Its event goes where
-   it is a zone's, or does not count. scratch: 8 bytes a record. */
+/* A change with an event of its own may be of the zone around that, or of none. Its event goes
+   where it is a zone's, or does not count. scratch: 8 bytes a record. */
 PROF__FN void prof__memory_charge(struct prof_trace *s, char *scratch) {
     uint32_t n = s->memory.count, *index = (uint32_t *)(void *)scratch;
     prof__in_use in_use;
@@ -13264,30 +13258,25 @@ PROF__FN void prof__beside_of_event(prof__beside *b, const struct prof_trace *s,
 
 PROF__FN prof__close prof__event_close(const struct prof_trace *s, uint32_t i, prof__beside *b);
 
-PROF__FN void prof__close_event(const prof_trace *trace, const prof__feed *feed, uint32_t i,
-                                uint32_t depth, uint32_t number) {
-    prof__beside b;
-    prof__close c = prof__event_close(trace, i, &b);
-    c.depth = depth;
-    c.number = c.from = number;
-    (feed->take)(feed->user, &c);
-}
-
 /* Walks the tree by its links: each event comes after all that lie in it. */
-PROF__FN void prof__closes_of_events(const prof_trace *trace, const prof__feed *feed) {
+PROF__FN void prof__closes_of_events(const struct prof_trace *s, const prof__feed *feed) {
     uint32_t number = 0;
-    for (uint32_t root = 0; root < trace->event_count; root++) {
+    for (uint32_t root = 0; root < s->event_count; root++) {
         uint32_t i = root, depth = 0;
-        while (trace->events[root].parent == PROF_NONE) {
-            for (; trace->events[i].first_child != PROF_NONE; depth++)
-                i = trace->events[i].first_child;
-            prof__close_event(trace, feed, i, depth, number++);
-            for (; depth && trace->events[i].next_sibling == PROF_NONE; depth--) {
-                i = trace->events[i].parent;
-                prof__close_event(trace, feed, i, depth - 1, number++);
-            }
+        bool up = false;                 /* what lies in i has been handed on */
+        while (s->events[root].parent == PROF_NONE) {
+            prof__beside b;
+            prof__close c;
+            for (; !up && s->events[i].first_child != PROF_NONE; depth++)
+                i = s->events[i].first_child;
+            c = prof__event_close(s, i, &b);
+            c.depth = depth;
+            c.number = c.from = number++;
+            (feed->take)(feed->user, &c);
             if (!depth) break;
-            i = trace->events[i].next_sibling;
+            up = s->events[i].next_sibling == PROF_NONE;
+            i = up ? s->events[i].parent : s->events[i].next_sibling;
+            depth -= up;
         }
     }
 }
@@ -20093,14 +20082,6 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d, const p
     return true;
 }
 
-/* The number of run-time names that a session may use: one a KiB of the arena, from 4,096 on one
-   for each 16 KiB. */
-PROF__FN uint32_t prof__names_most(void) {
-    size_t size = (size_t)(prof__arena.end - prof__arena.base);
-    size_t n = PROF__MAX(PROF__MIN(size >> 10, 4096u), size >> 14);
-    return (uint32_t)PROF__MIN(n, (size_t)(PROF__KIND - PROF__PUSHED));
-}
-
 PROF__FN void prof__clock_start(struct prof_trace *s) {
     s->knots.count = 0;
     s->knots.gap_ns = 1000000000u;
@@ -20157,6 +20138,7 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     const prof_desc *desc = &prof__session.desc;
     const prof__needs n = prof__needs_of(desc);
     const uint32_t generation = s->generation;
+    size_t names;
     memset(s, 0, sizeof *s);
     s->generation = generation;
     prof__generation_next(s);
@@ -20188,7 +20170,10 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
         s->counts.full++;
         return false;
     }
-    PROF__STORE(prof__sites.names.capacity, prof__names_most());
+    names = (size_t)(prof__arena.end - prof__arena.base);   /* a KiB each, from 4,096 on 16 */
+    names = PROF__MAX(PROF__MIN(names >> 10, 4096u), names >> 14);
+    names = PROF__MIN(names, (size_t)(PROF__KIND - PROF__PUSHED));
+    PROF__STORE(prof__sites.names.capacity, (uint32_t)names);
     s->platform = desc->platform;
     s->clock = desc->platform.now ? PROF_CLOCK_PLATFORM
              : prof__cpu_clock_usable() ? PROF_CLOCK_CPU : PROF_CLOCK_OS;
@@ -21352,12 +21337,14 @@ PROF__FN uint32_t prof__warnings(const struct prof_trace *s) {
     return warnings;
 }
 
-PROF__FN prof_stats prof__stats_now(void) {
+/* The counts of the session; trace: NULL, or its trace, whose events are made if it needs them. */
+PROF__FN prof_stats prof__stats_now(const prof_trace *trace) {
     struct prof_trace *s = &prof__trace;
     prof_stats out;
     prof__counts c;
     prof__scale scale;
-    bool taken = prof__own(&prof__recorder.reading);
+    bool taken = prof__reading_open();
+    if (trace && !trace->read) (void)prof__from_records(trace);
     (void)prof__average_tallies(NULL, 0, false);   /* counts in AGGREGATE */
     prof__lock();
     prof__counts_now(s, &c);
@@ -21384,28 +21371,21 @@ PROF__FN prof_stats prof__stats_now(void) {
     out.bytes_used = out.bytes_total - (size_t)(prof__arena.high - prof__arena.low) +
                      prof__arena.promised;
     prof__unlock();
-    if (taken) prof__disown(&prof__recorder.reading);
+    prof__reading_close(taken);
     return out;
 }
 
 PROF__CALL prof_stats(prof_get_stats)(const prof_trace *trace) {
     prof_stats out;
-    if (!trace) return prof__stats_now();
+    if (!trace || (prof__valid(trace) && !trace->built)) return prof__stats_now(trace);
     memset(&out, 0, sizeof out);
     if (!prof__valid(trace)) return out;
-    if (!trace->built) {
-        bool taken = prof__reading_open();
-        if (!trace->read) (void)prof__from_records(trace);
-        out = prof__stats_now();
-        prof__reading_close(taken);
-    } else {
-        out.recorded = trace->event_count;
-        out.threads = trace->thread_count;
-        out.early = trace->outside.early;
-        out.rejected = trace->outside.rejected;
-        out.overlaps = trace->outside.overlaps;
-        out.unlinked = trace->outside.unlinked;
-    }
+    out.recorded = trace->event_count;
+    out.threads = trace->thread_count;
+    out.early = trace->outside.early;
+    out.rejected = trace->outside.rejected;
+    out.overlaps = trace->outside.overlaps;
+    out.unlinked = trace->outside.unlinked;
     return out;
 }
 
