@@ -263,15 +263,16 @@ FAKE_CUPTI = tests/cuda/fake_cupti.c
 build/bench: tools/dev/bench.c $(FAKE_CUPTI) $(FAKE_CUPTI:.c=.h) prof.h prof_cuda.h Makefile | setup-build
 	$(call say,compiling $< and prof.h)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -I. $< $(FAKE_CUPTI) -o $@ $(LIBS)
+	$(Q)$(CC) $(CFLAGS) -I. -Itests/cuda $< $(FAKE_CUPTI) -o $@ $(LIBS)
 
-# The same with the prof.h that "x old" means; without git's history there is none.
+# The same of the commit that "the old one" means, and its command; without git's history there is none.
 BENCH_OLD = 29a0f05
-build/bench_old/bench: tools/dev/bench.c Makefile | setup-build
-	$(call say,compiling $< and prof.h of $(BENCH_OLD))
+build/bench_old/bench: tools/dev/bench.c Makefile | setup-tool
+	$(call say,compiling $< and the command of $(BENCH_OLD))
 	$(Q)mkdir -p $(@D)
-	$(Q)if git show $(BENCH_OLD):prof.h >$(@D)/prof.h 2>/dev/null; then \
-	    $(CC) $(CFLAGS) -DBENCH_OLD -I$(@D) $< -o $@ $(LIBS); \
+	$(Q)if git archive $(BENCH_OLD) prof.h prof_cuda.h Makefile tools tests/cuda 2>/dev/null | tar x -C $(@D) 2>/dev/null; then \
+	    SETUP=check $(MAKE) -s -C $(@D) build/prof && \
+	    $(CC) $(CFLAGS) -DBENCH_OLD -I$(@D) -I$(@D)/tests/cuda $< $(@D)/$(FAKE_CUPTI) -o $@ $(LIBS); \
 	else rm -r $(@D); fi
 
 .SECONDARY: $(TOOL_PAGES)
