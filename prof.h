@@ -121,7 +121,8 @@
        After fork() the child records nothing until it calls prof_start() (or see prof_start_env);
        what a child of _Fork() records is lost, its parent's session goes on.
        A child of vfork() shares its parent's memory. It must end its zones before exec(), and end
-       none of its parent's; a PROF_BEGIN that only such children have reached begins no zone.
+       none of its parent's; a PROF_BEGIN that only such children have reached is dropped, and so
+       is what the child begins after it: dropped_busy.
 
    What the figures mean
        CPU time is wall time, as in PyTorch: a zone that waits or is preempted goes on counting.
@@ -464,8 +465,8 @@ typedef struct prof_stats {
     uint64_t dropped_deep;               /* ... beyond max_depth, where sums had no room, either */
     uint64_t dropped_threads;            /* ... no thread state was free (max_threads) */
     uint64_t dropped_sites;              /* ... no room for the name; hosted: of moments alone */
-    uint64_t dropped_busy;               /* ... the thread was in the profiler, or had ended, or
-                                            the lock was held too long */
+    uint64_t dropped_busy;               /* ... the thread was in the profiler, or had ended, or was
+                                            a vfork child; or the lock was held too long */
     uint64_t unbalanced;                 /* second ends of a zone or range: ignored */
     uint64_t healed;                     /* zones that an outer one's end, or prof_unwind, ended */
     uint64_t cut;                        /* ends without a begin in this session: ignored */
@@ -5261,10 +5262,6 @@ PROF__FN void prof__knot_sometimes(void) {
         prof__knot_add(prof__knot_now());
 }
 
-PROF__FN bool prof__overlaps(const void *begin, const void *end, const void *a, const void *b) {
-    return (uintptr_t)a < (uintptr_t)end && (uintptr_t)begin < (uintptr_t)b;
-}
-
 /* A block that a thread still owns, the n-th of PROF__OWNED; false: there is none. */
 enum { PROF__OWNED = 3 };
 PROF__FN bool prof__owned_block(const prof__state *t, int n, char *block[2]) {
@@ -5283,13 +5280,12 @@ PROF__FN bool prof__owned_block(const prof__state *t, int n, char *block[2]) {
 }
 
 /* Is [begin, end) free of what threads still own from earlier sessions? */
-PROF__FN bool prof__not_owned(const void *begin, const void *end) {
+PROF__FN bool prof__not_owned(const char *begin, const char *end) {
     char *block[2];
     for (const prof__state *t = prof__recorder.owned; t; t = t->next) {
         if (t->generation == prof__trace.generation) continue;
         for (int n = 0; n < PROF__OWNED; n++)
-            if (prof__owned_block(t, n, block) && prof__overlaps(begin, end, block[0], block[1]))
-                return false;
+            if (prof__owned_block(t, n, block) && block[0] < end && begin < block[1]) return false;
     }
     return true;
 }
@@ -6822,10 +6818,7 @@ PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
     prof__frame *f = t->hot.top;
     uint32_t why = site;
     uint64_t now;
-    if (prof__in_copy(t, site == PROF__NO_COPY)) {
-        t->skipped += !token;
-        return NULL;
-    }
+    if (prof__in_copy(t, site == PROF__NO_COPY)) return prof__skip(t, NULL, token);
     if (site <= PROF__NO_LOCK) site = PROF__LOAD(prof__sites.others) << 8;
     if (!site) return prof__skip(t, NULL, token);
     if (f > t->crowd) prof__heal(t, entry);
@@ -20456,8 +20449,8 @@ PROF__FN void prof__window_close(struct prof_trace *s) {
     stream = s->open && s->mode == PROF_MODE_STREAM;
     if (s->open) {
         prof__recording_close(s);
-        if (tls->hot != &prof__nowhere)  /* a program with one thread may free the arena */
-            prof__state_give(tls, prof__tls_state(tls));
+        if (tls->hot != &prof__nowhere && !prof__session.desc.acc_events)
+            prof__state_give(tls, prof__tls_state(tls));   /* the next window has its memory */
         prof__clock_stop(s);
         prof__functions_name();
         prof__arena.reserved = 0;
@@ -20974,11 +20967,14 @@ PROF__CALL prof_action prof_step(void) {
 
 PROF__CALL prof_trace *prof_stop(void) {
     struct prof_trace *s = &prof__trace;
+    prof__slot *slot = prof__slot_get();
     if (!prof__session_claim()) return NULL;
     prof__step_end();
     prof__calls(s, prof__transitions[prof__session.action][PROF__EXIT]);
     prof__windows_unsettle();
     prof__lock();
+    if (slot->hot != &prof__nowhere)     /* a program with one thread may free the arena */
+        prof__state_give(slot, prof__slot_state(slot));
     s->stopped = s->laid;                /* also if no window was opened */
     prof__unlock();
     prof__session_release(false);

@@ -61,6 +61,7 @@ static void test_vfork_where_full(void) {
     prof_desc desc;
     pid_t child;
     int i;
+    uint64_t before;
     memset(&desc, 0, sizeof desc);
     desc.memory = memory;
     desc.memory_size = sizeof memory;
@@ -70,6 +71,7 @@ static void test_vfork_where_full(void) {
     PROF_BEGIN("outer");
     for (i = 0; i < 10000; i++) PROF_BLOCK("fill") {}
     PROF_BEGIN("dropped");
+    before = prof_get_stats(NULL).dropped;
     child = vfork();
     if (!child) {
         PROF_BEGIN("in the child");
@@ -77,6 +79,7 @@ static void test_vfork_where_full(void) {
         _exit(3);
     }
     EQUAL(status_of(child), 3);
+    EQUAL(prof_get_stats(NULL).dropped, before + 2);
     PROF_END();
     PROF_END();
     prof_stop();

@@ -301,6 +301,43 @@ static prof_result device_call(void *user) {
     return PROF_OK;
 }
 
+static void *mark_and_step(void *unused) {
+    (void)unused;
+    PROF_BLOCK("marked") {}
+    prof_step();
+    return NULL;
+}
+
+static void step_in_threads(int steps) {
+    static char memory[512 << 10];
+    prof_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.memory = memory;
+    desc.memory_size = sizeof memory;
+    desc.mode = PROF_MODE_AGGREGATE;
+    desc.max_threads = 4;
+    desc.schedule.active = 1;
+    desc.acc_events = true;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < steps; i++) {
+        pthread_t thread;
+        EQUAL(pthread_create(&thread, NULL, mark_and_step, NULL), 0);
+        pthread_join(thread, NULL);
+    }
+    prof_stop();
+    EQUAL(prof_get_stats(NULL).recorded, (uint64_t)steps);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
+}
+
+/* Each step is another thread's, which ends: the next one takes its memory. */
+static void test_steps_of_short_threads(void) {
+    uint64_t used;
+    PASS_ON(step_in_threads(10));
+    used = prof_get_stats(NULL).bytes_used;
+    PASS_ON(step_in_threads(60));
+    EQUAL(prof_get_stats(NULL).bytes_used, used);
+}
+
 /* Any thread may ask for the counts at any time, as while devices start and stop, and while the
    records are read. The device stays: this is the last test. */
 static void test_stats_among_sessions(void) {
@@ -331,6 +368,7 @@ static void test_stats_among_sessions(void) {
 
 int main(void) {
     RUN(test_short_threads_take_no_room);
+    RUN(test_steps_of_short_threads);
     RUN(test_threads_again);
     RUN(test_left_open_while_on);
     RUN(test_held_by_another);
