@@ -81,7 +81,7 @@ static int plain(void) {
 static int tasks(prof_mode mode) {
     static char names[24][8];
     prof_desc desc = { 0 };
-    desc.max_depth = 4;
+    desc.max_depth = 7;
     if (start(&desc, mode, 16384) != PROF_OK) return 31;
     for (uint32_t round = 0; round < 3; round++) {
         for (uint32_t i = 0; i < 24; i++) {
