@@ -5290,21 +5290,18 @@ PROF__FN bool prof__not_owned(const char *begin, const char *end) {
     return true;
 }
 
-/* How much of `size` bytes below high comes out of prof__arena_room, which ends at bound. */
-PROF__FN size_t prof__below_bound(size_t size) {
-    const char *high = prof__arena.high, *bound = prof__arena.bound;
-    return high > bound && (size_t)(high - bound) >= size ? 0 : size;
-}
-
-/* Takes memory for records from the top, and promises `analysis` bytes; NULL: full. */
+/* Takes memory for records from the top, and promises `analysis` bytes; NULL: full. What lies above
+   bound is not in prof__arena_room. */
 PROF__FN char *prof__take_high(size_t size, size_t analysis) {
-    while (prof__arena_fits(prof__below_bound(size) + analysis)) {
-        char *p = prof__arena.high -= size;
-        if (!prof__not_owned(p, p + size)) continue;
+    for (;;) {
+        char *top = prof__arena.high, *bound = prof__arena.bound;
+        bool above = top > bound && (size_t)(top - bound) >= size;
+        if (!prof__arena_fits(above ? analysis : size + analysis)) return NULL;
+        prof__arena.high = top - size;
+        if (!prof__not_owned(top - size, top)) continue;
         prof__arena.promised += analysis;
-        return p;
+        return top - size;
     }
-    return NULL;
 }
 
 /* Makes a segment of the records from begin to limit. begin NULL: of a new chunk, for the analysis
@@ -20967,14 +20964,14 @@ PROF__CALL prof_action prof_step(void) {
 
 PROF__CALL prof_trace *prof_stop(void) {
     struct prof_trace *s = &prof__trace;
-    prof__slot *slot = prof__slot_get();
+    prof__tls_data *tls = prof__tls_get();
     if (!prof__session_claim()) return NULL;
     prof__step_end();
     prof__calls(s, prof__transitions[prof__session.action][PROF__EXIT]);
     prof__windows_unsettle();
     prof__lock();
-    if (slot->hot != &prof__nowhere)     /* a program with one thread may free the arena */
-        prof__state_give(slot, prof__slot_state(slot));
+    if (tls->hot != &prof__nowhere)      /* a program with one thread may free the arena */
+        prof__state_give(tls, prof__tls_state(tls));
     s->stopped = s->laid;                /* also if no window was opened */
     prof__unlock();
     prof__session_release(false);
