@@ -71,50 +71,34 @@ void pb_close(pb *p, size_t begin) {
     p->size += bytes - 1;
 }
 
-int pb_read_long(const uint8_t **at, const uint8_t *end, uint64_t *number) {
-    *number = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-        if (*at == end) return 0;
-        uint8_t byte = *(*at)++;
-        *number |= (uint64_t)(byte & 127) << shift;
-        if (byte < 128) return 1;
+/* Behind the value; NULL: it is none. */
+static const uint8_t *read_value(const uint8_t *at, const uint8_t *end, pb_field *f) {
+    uint64_t value = 0;
+    f->data = NULL;
+    if (f->type == PB_VARINT || f->type == PB_BYTES) {
+        if (pb_read_varint(&at, end, &value) != 1) return NULL;
+        f->value = value;
+        if (f->type == PB_VARINT) return at;
+        f->data = at;
+        return value <= (uint64_t)(end - at) ? at + value : NULL;
     }
-    return -1;
-}
-
-static bool read_fixed(pb_reader *r, pb_field *f, unsigned bytes) {
-    if ((size_t)(r->end - r->at) < bytes) return false;
-    f->value = 0;
-    for (unsigned i = 0; i < bytes; i++) f->value |= (uint64_t)*r->at++ << 8 * i;
-    return true;
-}
-
-static bool read_bytes(pb_reader *r, pb_field *f) {
-    if (pb_read_varint(&r->at, r->end, &f->value) != 1) return false;
-    if (f->value > (uint64_t)(r->end - r->at)) return false;
-    f->data = r->at;
-    r->at += f->value;
-    return true;
-}
-
-static bool read_value(pb_reader *r, pb_field *f) {
-    switch (f->type) {
-    case PB_VARINT: return pb_read_varint(&r->at, r->end, &f->value) == 1;
-    case PB_FIXED64: return read_fixed(r, f, 8);
-    case PB_BYTES: return read_bytes(r, f);
-    case PB_FIXED32: return read_fixed(r, f, 4);
-    default: return false;                       /* groups: of no trace */
-    }
+    int bytes = f->type == PB_FIXED64 ? 8 : f->type == PB_FIXED32 ? 4 : 0;
+    if (!bytes || end - at < bytes) return NULL;         /* groups: of no trace */
+    for (int i = 0; i < bytes; i++) value |= (uint64_t)at[i] << 8 * i;
+    f->value = value;
+    return at + bytes;
 }
 
 bool pb_next(pb_reader *r, pb_field *f) {
+    const uint8_t *at = r->at;
     uint64_t tag;
-    if (r->bad || r->at == r->end) return false;
-    r->bad = pb_read_varint(&r->at, r->end, &tag) != 1 || tag > UINT32_MAX || tag < 8;
+    if (r->bad || at == r->end) return false;
+    r->bad = pb_read_varint(&at, r->end, &tag) != 1 || tag > UINT32_MAX || tag < 8;
     if (r->bad) return false;
     f->number = (uint32_t)tag >> 3;
     f->type = tag & 7;
-    f->data = NULL;
-    r->bad = !read_value(r, f);
-    return !r->bad;
+    at = read_value(at, r->end, f);
+    if (at) r->at = at;
+    r->bad = !at;
+    return at != NULL;
 }

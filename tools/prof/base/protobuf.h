@@ -37,11 +37,18 @@ typedef struct pb_field {
 /* The next field. false: there is no more, or with bad what is here is none. */
 bool pb_next(pb_reader *r, pb_field *field);
 /* A varint at *at, which moves behind it; 0: it is cut short, -1: it is none, 1: it is one. */
-int pb_read_long(const uint8_t **at, const uint8_t *end, uint64_t *number);
 static inline int pb_read_varint(const uint8_t **at, const uint8_t *end, uint64_t *number) {
-    if (*at == end || **at > 127) return pb_read_long(at, end, number);
-    *number = *(*at)++;                          /* most have one byte */
-    return 1;
+    if (*at == end) return 0;
+    *number = *(*at)++;
+    if (*number < 128) return 1;                 /* most have one byte */
+    *number &= 127;
+    for (unsigned shift = 7; shift < 64; shift += 7) {
+        if (*at == end) return 0;
+        uint8_t byte = *(*at)++;
+        *number |= (uint64_t)(byte & 127) << shift;
+        if (byte < 128) return 1;
+    }
+    return -1;
 }
 static inline pb_reader pb_within(const pb_field *field) {
     bool bad = field->type != PB_BYTES;

@@ -197,6 +197,7 @@ static row_place place_of(event_kinds *k, const trace_event *event) {
     if (event->pid_text.size || event->tid_text.size) note_texts(k, event);
     k->last.pid = event->pid;
     k->last.tid = event->tid;
+    k->last.device = (int64_t)(bits_of(k, process_key(event->pid)) >> NUMBER_SHIFT) - 1;
     k->last.any = true;
     return k->last.place = find_place(k, event);
 }
@@ -261,7 +262,7 @@ static uint8_t guessed_kind(event_kinds *k, trace_event *event) {
     int64_t id;
     if (event->cat.size) count_guess(k, event, device);
     if (device) {
-        event->device = (int64_t)(bits_of(k, process_key(event->pid)) >> NUMBER_SHIFT) - 1;
+        event->device = k->last.device;
         return task_kind(event);
     }
     return !event->cat.size && trace_correlation(event, &id) ? TRACE_RUNTIME : TRACE_OTHER;

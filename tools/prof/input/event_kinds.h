@@ -10,7 +10,7 @@ typedef enum row_place { ROW_UNKNOWN, ROW_ON_HOST, ROW_ON_DEVICE, ROW_REPEATS } 
 typedef struct event_kinds {
     bool own;                    /* the trace is prof.h's */
     map rows;                    /* process or thread -> what its labels say, bit by bit */
-    struct { int64_t pid, tid; row_place place; bool any; } last;    /* that was asked for */
+    struct { int64_t pid, tid, device; row_place place; bool any; } last;    /* asked for */
     interner unknown;            /* categories, and how many events went where */
     struct { uint64_t count[2]; } *guesses;
     size_t guess_count, guess_capacity;

@@ -440,8 +440,8 @@ static void take_api(importer *m, const rows *r) {
     queue_end_args(m->to, event);
 }
 
-static const char *const op_names[] = {"start", "end", "gpuId", "sequenceId", "queueId", "id",
-                                       "description_id", "opType_id", NULL};
+static const char *const op_names[] = {"start", "end", "gpuId", "queueId", "id", "description_id",
+                                       "opType_id", NULL};
 
 /* Barriers are no work. */
 static void take_op(importer *m, const rows *r) {
@@ -449,10 +449,10 @@ static void take_op(importer *m, const rows *r) {
         {"KernelExecution", "kernel"}, {"Task", "kernel"}, {"Copy", "gpu_memcpy"},
         {"Fill", "gpu_memset"}
     };
-    const char *type = string_of(m, number(r, 7, 0)), *name = string_of(m, number(r, 6, 0));
-    const uint64_t *launch = map_get(&m->launches, (uint64_t)number(r, 5, 0));
+    const char *type = string_of(m, number(r, 6, 0)), *name = string_of(m, number(r, 5, 0));
+    const uint64_t *launch = map_get(&m->launches, (uint64_t)number(r, 4, 0));
     span s = {"cuda_sync", name && *name ? name : type ? type : "work", number(r, 2, 0),
-              number(r, 4, 0), number(r, 0, 0), number(r, 1, 0)};
+              number(r, 3, 0), number(r, 0, 0), number(r, 1, 0)};
     for (size_t i = 0; type && i < sizeof types / sizeof *types; i++)
         if (strncmp(type, types[i].type, strlen(types[i].type)) == 0)
             s.category = types[i].category;

@@ -316,12 +316,23 @@ static void put(decoded *d, const char *piece, size_t size) {
     d->size += size;
 }
 
+/* Behind the characters of ASCII, but NUL, that come first, eight at once. */
+static const char *skip_ascii(const char *p, const char *end) {
+    const uint64_t ones = ~(uint64_t)0 / 255;
+    for (uint64_t word; end - p >= 8; p += 8) {
+        memcpy(&word, p, 8);
+        if ((word | (word - ones)) & ones << 7) break;
+    }
+    while (p < end && (signed char)*p > 0) p++;
+    return p;
+}
+
 /* Names are C texts of UTF-8 from here on: what cannot be in one is U+FFFD. */
 static void put_clean(decoded *d, const char *p, const char *end) {
     for (const char *begin = p; p < end; begin = p) {
         size_t size = 1;
-        for (; p < end && *p && size; p += size)
-            size = (signed char)*p > 0 ? 1 : utf8_size((const unsigned char *)p, (size_t)(end - p));
+        while ((p = skip_ascii(p, end)) < end && *p && size)
+            p += size = utf8_size((const unsigned char *)p, (size_t)(end - p));
         put(d, begin, (size_t)(p - begin));
         if (p == end) return;
         put(d, "\xEF\xBF\xBD", 3);

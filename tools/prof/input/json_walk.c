@@ -101,7 +101,7 @@ static const char *text_end(json_walk *w, const char *p, const char *end) {
     }
 }
 
-static bool in_word(char c) {
+static inline bool in_word(char c) {
     return c > ' ' && c != ',' && c != ':' && c != ']' && c != '}' && c != '[' && c != '{' &&
            c != '"';
 }
@@ -109,11 +109,21 @@ static bool in_word(char c) {
 /* Most words are numbers: '-' to '9'. */
 static bool in_number(char c) { return (unsigned char)(c - '-') <= '9' - '-'; }
 
-static bool in_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+/* The text or word from `begin` on, of which what lies before p is looked at. Behind it. */
+static const char *take_rest(json_walk *w, const char *begin, const char *p, const char *end) {
+    if (w->in_text) p = text_end(w, p, end);
+    else while (p < end && (in_number(*p) || in_word(*p))) p++;
+    bool ended = p < end;
+    p += ended && w->in_text;
+    end_token(w, begin, p, ended);
+    return p;
+}
 
-static void take_sign(json_walk *w, const char *p) {
+/* What begins at p, or one sign. Behind it. */
+static const char *take_next(json_walk *w, const char *p, const char *end) {
     trace_text sign = {p, 1};
     switch (*p) {
+    case ' ': case '\n': case '\r': case '\t': break;
     case '{': case '[': open_level(w, sign); break;
     case '}': case ']': close_level(w, sign); break;
     case ',': take_comma(w); break;
@@ -121,36 +131,29 @@ static void take_sign(json_walk *w, const char *p) {
         if (w->expects != COLON) w->broken = "a colon has no key before it here";
         w->expects = VALUE;
         break;
-    default: w->broken = "this is no JSON";
+    case '"':
+        w->in_text = true;
+        return take_rest(w, p, p + 1, end);
+    default:
+        w->in_word = in_word(*p);
+        if (w->in_word) return take_rest(w, p, p + 1, end);
+        w->broken = "this is no JSON";
     }
+    return p + 1;
 }
 
 void json_walk_push(json_walk *w, const char *data, size_t size) {
     const char *p = data, *end = data + size;
-    while (p < end && !w->broken && !w->whole) {
-        const char *begin = p;
-        if (w->in_text || *p == '"') {
-            if (!w->in_text) p++;
-            w->in_text = true;
-            p = text_end(w, p, end);
-            bool ended = p < end;
-            p += ended;
-            end_token(w, begin, p, ended);
-        } else if (w->in_word || in_word(*p)) {
-            w->in_word = true;
-            while (p < end && (in_number(*p) || in_word(*p))) p++;
-            end_token(w, begin, p, p < end);
-        } else {
-            if (!in_space(*p)) take_sign(w, p);
-            p++;
-        }
-        w->offset += (uint64_t)(p - begin);
-    }
+    if (size && !w->broken && (w->in_text || w->in_word)) p = take_rest(w, p, p, end);
+    while (p < end && !w->broken && !w->whole) p = take_next(w, p, end);
+    w->offset += (uint64_t)(p - data);
 }
 
 void json_walk_free(json_walk *w) {
     free(w->part);
 }
+
+static bool in_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
 int json_begins_with(const char *text, size_t size, const char *key) {
     const char *p = text, *end = text + size;

@@ -30,8 +30,9 @@ typedef struct xplane {
     uint64_t offset;
     const char *broken;          /* what is wrong there; NULL: nothing is */
     uint8_t *bytes;              /* of the plane that is read; NULL: none is */
-    pb_reader plane;             /* what is left of it, */
-    line line;                   /* and of its line */
+    line *lines;                 /* its lines */
+    size_t line_count, line_capacity, next_line;
+    line line;                   /* what is left of the one that is read */
     int64_t pid;
     bool has_base;
     int64_t base_ns;
@@ -81,6 +82,7 @@ static void take_metadata(xplane *x, map *names, pb_reader r) {
     *map_put(names, id, NULL) = intern_clean(&x->texts, name) + UINT64_C(1);
 }
 
+/* Its name may stand behind its events. */
 static line line_of(const pb_field *f) {
     line l = {.events = pb_within(f)};
     pb_field part;
@@ -94,41 +96,40 @@ static line line_of(const pb_field *f) {
     return l;
 }
 
-/* The trace's begin is that of the first line, in front of all events. false: there is no line. */
-static bool find_base(xplane *x, pb_reader plane) {
+/* The trace's begin is that of the first line, in front of all events. */
+static void tell_base(xplane *x) {
     char base[24];
-    pb_field f;
-    bool any = false;
-    while ((!any || (!x->has_base && !x->base_ns)) && pb_next(&plane, &f)) {
-        if (f.number != PLANE_LINE || f.type != PB_BYTES) continue;
-        any = true;
-        if (!x->has_base) x->base_ns = line_of(&f).ns;
-    }
+    for (size_t i = 0; i < x->line_count && !x->base_ns; i++) x->base_ns = x->lines[i].ns;
     snprintf(base, sizeof base, "%lld", (long long)x->base_ns);
-    if (any && !x->has_base && x->base_ns)
-        queue_member(x->to, text_of("baseTimeNanoseconds"), text_of(base));
-    x->has_base |= any;
-    return any;
+    if (x->base_ns) queue_member(x->to, text_of("baseTimeNanoseconds"), text_of(base));
+    x->has_base = true;
 }
 
-/* Its names, and those of its rows, in front of its events. */
+/* Its names, and those of its rows, in front of its events. One without lines has none. */
 static void begin_plane(xplane *x, pb_reader plane) {
     pb_field f;
+    trace_text name = {"", 0};
     x->pid++;
-    if (!find_base(x, plane)) return;
+    pb_reader r = plane;
+    while (pb_next(&r, &f)) {
+        if (f.number == PLANE_NAME) name = text_in(&f);
+        if (f.number != PLANE_LINE || f.type != PB_BYTES) continue;
+        GROW(x->lines, x->line_count, x->line_capacity);
+        x->lines[x->line_count++] = line_of(&f);
+    }
+    x->odd += r.bad;
+    if (!x->line_count) return;
+    if (!x->has_base) tell_base(x);
+    if (name.size) queue_label(x->to, "process_name", x->pid, 0, name);
+    for (const line *l = x->lines; l < x->lines + x->line_count; l++)
+        if (l->name.size) queue_label(x->to, "thread_name", x->pid, l->id, l->name);
     map_free(&x->names);
     map_free(&x->stats);
-    x->names = x->stats = (map){0};
-    for (pb_reader r = plane; pb_next(&r, &f); ) {
+    while (pb_next(&plane, &f)) {
         if (f.type != PB_BYTES) continue;
-        if (f.number == PLANE_NAME) queue_label(x->to, "process_name", x->pid, 0, text_in(&f));
         if (f.number == PLANE_EVENTS) take_metadata(x, &x->names, pb_within(&f));
         if (f.number == PLANE_STATS) take_metadata(x, &x->stats, pb_within(&f));
-        if (f.number != PLANE_LINE) continue;
-        line l = line_of(&f);
-        if (l.name.size) queue_label(x->to, "thread_name", x->pid, l.id, l.name);
     }
-    x->plane = plane;
 }
 
 /* ---- Events ---- */
@@ -203,7 +204,7 @@ static void put_event(xplane *x, pb_reader r) {
 
 /* Some events of the plane. false: it has no more. */
 static bool put_some(xplane *x) {
-    enum { SOME = 600 };
+    enum { SOME = 100 };
     pb_field f;
     for (int i = 0; i < SOME; ) {
         if (pb_next(&x->line.events, &f)) {
@@ -211,9 +212,8 @@ static bool put_some(xplane *x) {
             continue;
         }
         x->odd += x->line.events.bad;
-        x->line = (line){.id = 0};
-        if (!pb_next(&x->plane, &f)) return x->odd += x->plane.bad, false;
-        if (f.number == PLANE_LINE && f.type == PB_BYTES) x->line = line_of(&f);
+        if (x->next_line == x->line_count) return false;
+        x->line = x->lines[x->next_line++];
     }
     return true;
 }
@@ -251,7 +251,8 @@ static bool go_on(xplane *x) {
     size_t head = (size_t)(at - x->buffer);
     x->bytes = take(x, head + (size_t)length);
     pb_reader plane = {x->bytes + head, x->bytes + head + length, false};
-    x->plane = x->line.events = (pb_reader){0};
+    x->line.events = (pb_reader){0};
+    x->line_count = x->next_line = 0;
     if (tag >> 3 == SPACE_PLANE) begin_plane(x, plane);
     if (tag >> 3 == SPACE_ERROR || tag >> 3 == SPACE_WARNING)
         take_note(x, (trace_text){(const char *)plane.at, (size_t)length});
@@ -320,6 +321,7 @@ static void close_xplane(void *source) {
     xplane *x = source;
     free(x->buffer);
     free(x->bytes);
+    free(x->lines);
     map_free(&x->names);
     map_free(&x->stats);
     intern_free(&x->texts);
