@@ -4709,8 +4709,8 @@ struct prof__row {
     PLAIN(recorded, 0, 0, NULL) \
     PLAIN(dropped, 0, PROF__NO, NULL) \
     HOST(stalled_us, c->stalled_us, PROF__HOSTED(25), \
-        "Microseconds that threads waited within their zones for the stream, which are too long " \
-        "(give prof_desc.memory more, or call prof_flush more often)") \
+        "Microseconds that threads waited for the stream within their zones, which are longer by " \
+        "that (give prof_desc.memory more, or call prof_flush more often)") \
     ALL(dropped_full, c->full, 1, \
         "Dropped, no room (give prof_desc.memory more, or a stream more of its disk)") \
     ALL(dropped_deep, c->deep, 2, "Dropped, deeper than prof_desc.max_depth" \
@@ -4731,8 +4731,8 @@ struct prof__row {
     ALL(clock_steps, c->steps + s->steps, 9, "Times the clock went back") \
     HOST(lost, s->lost, 16, "Zones around those of signal handlers, shown as (lost)") \
     HOST(rejected, PROF__LOAD(prof__loose.rejected) + s->outside.rejected, PROF__HOSTED(24), \
-        "Events left out, their end was before their start, their thread or launch not of the " \
-        "session, or their bytes too many") \
+        "Events left out, which ended before they began, had too many bytes, or a thread or " \
+        "launch that is not of the session") \
     HOST(overlaps, s->outside.overlaps, PROF__NO, \
         "Events that overlap another only partly (self times may be negative)") \
     HOST(unlinked, s->outside.unlinked, PROF__NO, \
@@ -4760,9 +4760,9 @@ struct prof__row {
     HOST(memory_unknown, s->memory.unknown, PROF__NO, \
         "Frees of memory that was not allocated in this trace, or had been freed") \
     HOST(memory_missed, s->memory.missed, PROF__NO, \
-        "Allocations where one stood whose free was not seen") \
+        "Allocations at an address in use, whose free was not seen") \
     HOST(schedule_errors, prof__session.errors, PROF__NO, \
-        "Steps whose action lost a window or was none (see prof_schedule)")
+        "Steps that lost a window, or whose action is not valid (see prof_schedule)")
 
 #define PROF__STAT_NONE(name, value, index, note)
 PROF__FN void prof__stats_take(prof_stats *out, const struct prof_trace *s, const prof__counts *c);

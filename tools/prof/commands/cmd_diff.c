@@ -31,17 +31,17 @@ const command diff_command = {
     "  the duration of one call: avg, p50, p90, p95, p99, max. A percentile is\n"
     "  exact: the ceil(n p / 100)-th of n durations in ascending order. calls is how\n"
     "  many. A counter's name (cycles, a number of your own) is a metric too: what\n"
-    "  the row itself has counted. What only A or only B has passes all thresholds,\n"
-    "  except those of the totals, which are compared by total alone.\n\n"
-    "Several traces on a side: each figure is the median of its side; the spread\n"
-    "goes from the lowest to the highest, without a quarter of them at each end. A\n"
-    "change that is smaller than both spreads together is noise, and passes.\n\n"
+    "  the row itself has counted. A row that only A or only B has passes every\n"
+    "  threshold, but is part of the totals. Totals are compared by total alone.\n\n"
+    "Several traces on a side: each figure is the median of its side; its spread\n"
+    "leaves out the lowest and the highest quarter of the side's figures. A change\n"
+    "that is smaller than both spreads together is noise, and passes.\n\n"
     "Limits, a line each in the file of --gate (lines that begin with # are none):\n"
     "  METRIC LIMIT NAME    total 5% *            all rows and totals, as --threshold\n"
-    "                       p95 10% aten::mm      rows of that name, whatever they are\n"
-    "                       max 20ms decode a     B's alone: at most that\n"
+    "                       p95 10% aten::mm      rows of that name, ops and kernels\n"
+    "                       max 20ms decode a     at most 20 ms in B, whatever A has\n"
     "                       calls 0% sync\n"
-    "  A line with a name is stronger than one with *; of two the last one holds.\n", run, 2,
+    "  A line with a name replaces one with *, and the last of two lines the first.\n", run, 2,
     INT_MAX
 };
 
@@ -700,8 +700,8 @@ static int run(int argc, char **argv) {
         {"metric", 0, OPTION_TEXT, &o.by, "METRIC",
          "what is compared: total (default), avg, p50, p90, p95, p99, max, calls, a counter"},
         {"threshold", 0, OPTION_LIST, &o.thresholds, "PERCENT",
-         "exit status 1 when something takes that much longer in B, by the metric; of others: "
-         "p95=10,total=5"},
+         "exit status 1 when something takes that much longer in B, by --metric; by other "
+         "metrics: p95=10,total=5"},
         {"gate", 0, OPTION_TEXT, &o.gate, "FILE",
          "exit status 1 if something is beyond its limit in that file, see below"},
         {"min-share", 0, OPTION_NUMBER, &o.least_share, "PERCENT",
