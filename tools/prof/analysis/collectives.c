@@ -14,7 +14,7 @@ typedef struct collective_kernel {
     bool has_seq, sends;
     int64_t peer;                /* the rank that a send or receive names; COLLECTIVE_UNKNOWN */
     /* of an all-to-all that tells how it splits what it sends (0) and receives (1): */
-    uint32_t splits[2], ranks;   /* in texts; UINT32_MAX: not told */
+    uint32_t splits[2], ranks;   /* in texts; UINT32_MAX: unknown */
     int64_t whole[2], size;      /* elements in all, and the bytes of one */
 } collective_kernel;
 

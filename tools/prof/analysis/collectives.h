@@ -15,7 +15,7 @@ enum { COLLECTIVE_UNKNOWN = -1 };
 
 typedef struct collective {
     uint32_t name;               /* in collectives.texts, as is: */
-    uint32_t process_group;      /* UINT32_MAX: not told */
+    uint32_t process_group;      /* UINT32_MAX: unknown */
     bool has_seq, synchronizes;  /* no rank ends before all have begun */
     int64_t seq, group_size;     /* COLLECTIVE_UNKNOWN */
     int64_t bytes;               /* COLLECTIVE_UNKNOWN: or the ranks disagree */

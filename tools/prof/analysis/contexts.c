@@ -294,7 +294,7 @@ static void tell(contexts_table *table, const contexts *c) {
     }
 }
 
-/* How many windows there are; false: too many, told. */
+/* How many windows there are; false: too many, reported. */
 static bool count_windows(contexts *c) {
     c->windows = 1;
     if (!c->every_ns) return true;

@@ -10,7 +10,7 @@ typedef struct contexts_table {
     int64_t every_ns;            /* rows for each window of that length; 0: for all the time */
     text_list lines;             /* of each file, the longest first */
     sheet rows;
-    bool begun, failed;          /* failed: too many windows, told */
+    bool begun, failed;          /* failed: too many windows, reported */
     arena memory;
 } contexts_table;
 

@@ -58,7 +58,8 @@ static inline const char *flame_name(const flame *f, uint32_t node) {
     return interned_text(&f->names, f->nodes[node].name);
 }
 
-/* The options of stacks and flamegraph; then the metric's name to options->device; false: told. */
+/* The options of stacks and flamegraph; then the metric's name to options->device. false:
+   reported. */
 #define FLAME_OPTIONS(o, metric, window) \
     {"metric", 'm', OPTION_TEXT, &(metric), "METRIC", \
      "self_cpu_time_total (default) or self_cuda_time_total"}, \

@@ -119,7 +119,7 @@ static void join_windows(rank_table *t, bool tell) {
     free(places);
 }
 
-/* false: told. */
+/* false: reported. */
 static bool align(rank_table *t) {
     const rank_row *first = &t->rows[t->order[0]];
     size_t without = 0;

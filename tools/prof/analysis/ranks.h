@@ -57,11 +57,11 @@ void ranks_take_member(rank_table *t, const trace_member *member);
 void ranks_end_file(rank_table *t, bool is_whole);
 int ranks_read(rank_table *t, const char *path);             /* all of these; the exit code */
 /* tell: what is odd about the files as a whole, a line each on stderr. false: there is no call by
-   which to align (told). */
+   which to align (reported). */
 bool ranks_finish(rank_table *t, bool tell);
 /* What is to be added to a file's times as they stand with its own base, --offset included. */
 clock_line ranks_clock(const rank_table *t, uint32_t file);
-/* Of each of these files, to be freed; NULL: told. */
+/* Of each of these files, to be freed; NULL: reported. */
 clock_line *ranks_clocks(char *const *paths, size_t count, const align_options *align);
 void ranks_free(rank_table *t);
 

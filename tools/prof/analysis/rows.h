@@ -95,7 +95,7 @@ typedef struct row_table {
     contexts_table contexts;    /* who had the core of a microcontroller */
 } row_table;
 
-/* false: the filter's name is no regular expression (told). */
+/* false: the filter's name is no regular expression (reported). */
 bool rows_begin(row_table *table, const row_options *options);
 int rows_read(row_table *table, const char *path);           /* adds one file; the exit code */
 void rows_finish(row_table *table);                          /* after the last file */

@@ -10,7 +10,7 @@
 /* Of a path, what stands behind the last slash. */
 const char *file_name(const char *path);
 /* Puts in the place of each folder among the *count paths the traces in it, by name and number:
-   rank2 stands before rank10. false: one has none; that is told. */
+   rank2 stands before rank10. false: one has none; that is reported. */
 bool folders_open(char ***paths, int *count);
 /* A pipe, a terminal, stdin: what can be read but once. */
 bool file_reads_once(const char *path);

@@ -39,7 +39,7 @@ typedef struct command {
 } command;
 
 /* Takes the options out of argv and leaves the operands from argv[1] on; returns their number.
-   -1: the command is over, with exit code *status (--help, or an error that it has told). */
+   -1: the command is over, with exit code *status (--help, or an error that it has reported). */
 int options_parse(const command *self, const option_spec *options, int argc, char **argv,
                   int *status);
 
@@ -54,7 +54,7 @@ typedef struct name_pattern {
     char *known;
     size_t capacity;
 } name_pattern;
-bool pattern_open(name_pattern *p, const char *expression);       /* false: it is none (told) */
+bool pattern_open(name_pattern *p, const char *expression);       /* false: it is none (reported) */
 bool pattern_finds(name_pattern *p, uint32_t number, const char *name);
 void pattern_close(name_pattern *p);
 

@@ -26,7 +26,7 @@ typedef struct output {
     bool in_html;              /* output_json_text escapes `<` too, as inside <script> */
 } output;
 /* What becomes a file has no name until output_close: whatever ends the command, nothing is left.
-   false: it has told why: also when path is a file that the command reads, but with output_rewrite,
+   false: it has reported why; also when the command reads path, but with output_rewrite,
    for commands that make a trace of a trace. */
 bool output_open(output *out, const char *path);
 bool output_rewrite(output *out, const char *path);
@@ -66,7 +66,7 @@ prof_sink output_sink(output *out);
 /* With the command's status: after EXIT_BAD there is no file. Else it takes its name, whole; one
    that was there keeps its owner, rights and links. Where the exit status will be 1 (not all of the
    input was read), no input is replaced. The status, or EXIT_BAD when something could not be
-   written (it has told). */
+   written (it has reported). */
 int output_close(output *out, int status);
 void output_discard(output *out);                            /* of memory */
 bool ends_with(const char *text, const char *end);

@@ -16,12 +16,12 @@ typedef struct asking {
     record_notes *notes;                 /* what the process told since asking_begin */
 } asking;
 
-/* Finds what the process shares. False: nothing, which is told. */
+/* Finds what the process shares. False: nothing, which is reported. */
 bool asking_open(asking *a, const char *pid);
 /* recording_open, of a folder that the process can write to. *inside: its name there. */
 bool asking_place(const asking *a, recording *r, const char **inside);
 /* Asks for a window, at once or when others have had theirs. steps 0: until asking_end. False: it
-   has none, which is told, or a signal came. */
+   has none, which is reported, or a signal came. */
 bool asking_begin(asking *a, const char *folder, uint32_t steps);
 bool asking_over(const asking *a);       /* the window is, or the process */
 /* Until it is over, or a signal comes, or for so long. */

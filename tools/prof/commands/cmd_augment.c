@@ -72,7 +72,7 @@ static int copy(const kernel_table *table, const char *from, output *out) {
     if (!reader) return EXIT_BAD;
     found f = {.table = table};
     trace_writer w = {0};
-    reader->quiet = true;                        /* all is told already */
+    reader->quiet = true;                        /* all is reported already */
     reader->as_written = reader->with_text = true;
     while (trace_next(reader) != TRACE_END) {
         const trace_event *event = &reader->event;

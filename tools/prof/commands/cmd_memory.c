@@ -89,7 +89,7 @@ typedef struct memory_options {
 
 typedef struct memory_trace {
     struct trace trace;         /* more of a call: what it inherits, in contexts */
-    struct place {              /* of changes; INT64_MIN: not told */
+    struct place {              /* of changes; INT64_MIN: unknown */
         int64_t address, total;
         uint32_t op;            /* of its call stack; or NO_CALL */
         bool before;            /* it was there before the recording */

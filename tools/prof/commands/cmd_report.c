@@ -73,7 +73,7 @@ static uint32_t limit32(int64_t count) {
     return count >= UINT32_MAX ? UINT32_MAX : (uint32_t)count;
 }
 
-/* false: told. */
+/* false: reported. */
 static bool understand_windows(report_options *o) {
     if (o->contexts && o->format == FORMAT_HTML)
         return fail("--contexts", "not in a page: its formats are text, csv and json"), false;
@@ -83,7 +83,7 @@ static bool understand_windows(report_options *o) {
     return fail("--every", "'%s' is not a length of time: 1.5s, 20ms, 300us", o->every), false;
 }
 
-/* The options that are words; false: told. */
+/* The options that are words; false: reported. */
 static bool understand(const report_options *o, prof_table_desc *desc) {
     static prof_averages_desc averages;
     averages = (prof_averages_desc){.group_by_site = o->rows.by_site,

@@ -22,7 +22,7 @@ typedef struct bytes {
     uint64_t fault;              /* and where */
 } bytes;
 
-/* path "-": stdin. false: it has told why. */
+/* path "-": stdin. false: it has reported why. */
 bool bytes_open(bytes *b, const char *path, json_scan *text);
 /* Reads on behind the text that is still needed. false: nothing is left, or it cannot be read. */
 bool bytes_more(bytes *b, json_scan *text);

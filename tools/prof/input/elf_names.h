@@ -11,14 +11,14 @@
 
 typedef struct elf_names elf_names;
 
-elf_names *elf_open(const char *path);           /* NULL: it has told why */
+elf_names *elf_open(const char *path);           /* NULL: it has reported why */
 /* build: the stream's; NULL: it told none. false: it is another build's, told once, or there is no
    site at that place. The texts last as long as the file is open. */
 bool elf_site(elf_names *elf, uint32_t at, const char *build, prof_site *site);
 /* The function in a Cortex-M's vector table for exception n. false: none, or several have it. */
 enum { ELF_LONGEST_NAME = 80 };
 bool elf_handler(const elf_names *elf, size_t n, char name[ELF_LONGEST_NAME]);
-bool elf_is_other(const elf_names *elf);         /* another build's: it was told */
+bool elf_is_other(const elf_names *elf);         /* another build's: it was reported */
 void elf_close(elf_names *elf);                  /* NULL: nothing */
 
 #endif

@@ -22,7 +22,7 @@ typedef struct event_queue {
     size_t arg_count, place_capacity;
     bool left_out;               /* the file holds something that the source does not read */
     bool as_ended;               /* see trace_reader.h: it is so */
-    bool failed;                 /* it cannot be read on, as the source has told */
+    bool failed;                 /* it cannot be read on, as the source has reported */
 } event_queue;
 
 /* A new event, to be filled in before the next one is asked for. Its texts are to last as long as

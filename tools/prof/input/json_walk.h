@@ -39,7 +39,7 @@ static inline const char *json_walk_fault(const json_walk *w) {
     return w->broken ? w->broken : w->whole ? NULL : "the file ends early";
 }
 
-/* The key `up` levels out of the value that is told: 0 is its own. "": it is an item. */
+/* The key `up` levels out of the value that is read: 0 is its own. "": it is an item. */
 static inline const char *walk_key(const json_walk *w, size_t up) {
     return up < w->depth ? w->levels[w->depth - 1 - up].key : "";
 }

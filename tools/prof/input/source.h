@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* A file descriptor; -1: it has told why not. "-": stdin; baud: of serial ports. */
+/* A file descriptor; -1: it has reported why not. "-": stdin; baud: of serial ports. */
 int source_open(const char *path, int64_t baud);
 int source_connect(const char *where);           /* "HOST:PORT"; it gives up after seconds */
 

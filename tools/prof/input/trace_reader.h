@@ -55,7 +55,7 @@ extern bool trace_repairs;
 #define REPAIR_OPTION \
     {"repair", 0, OPTION_FLAG, &trace_repairs, NULL, \
      "device work that lasts beyond the next begin on its stream ends there"}
-trace_reader *trace_open(const char *path);      /* "-": stdin. NULL: it has told why */
+trace_reader *trace_open(const char *path);      /* "-": stdin. NULL: it has reported why */
 /* The same, for who only looks: events are as the file has them, without a word. */
 trace_reader *trace_open_plain(const char *path);
 trace_item trace_next(trace_reader *reader);

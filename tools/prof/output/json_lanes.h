@@ -13,7 +13,7 @@
 
 typedef struct json_lanes json_lanes;
 
-json_lanes *json_lanes_find(const char *path);   /* NULL: it cannot be read (told) */
+json_lanes *json_lanes_find(const char *path);   /* NULL: it cannot be read (reported) */
 /* Puts the event into its lane; false: it is in its own row. l NULL: it always is. */
 bool json_lanes_edit(const json_lanes *l, const trace_event *event, text_edit *edit);
 /* Writes the names of the lanes, as events. */

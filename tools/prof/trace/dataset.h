@@ -28,7 +28,7 @@ enum { MOST_COLUMNS = 32, DATASET_VERSION = 1 /* of names and units */ };
 typedef struct cell { bool is; int64_t integer; double number; trace_text text; } cell;
 
 typedef struct row_sink {
-    bool (*begin)(struct row_sink *sink, int64_t rank);      /* false: it has told why not; NULL */
+    bool (*begin)(struct row_sink *sink, int64_t rank);      /* false: it has reported why; NULL */
     void (*row)(struct row_sink *sink, table_id table, const cell *cells);
     unsigned wanted;             /* bit 1 << table_id each */
 } row_sink;
@@ -38,7 +38,7 @@ typedef struct row_sink {
 int dataset_read(const char *path, const int64_t *rank, const clock_line *clock, row_sink *sink);
 
 /* The ranks of files, to be freed: of one file NULL, as dataset_read finds it. false: one cannot be
-   read twice (told). */
+   read twice (reported). */
 bool dataset_ranks(char *const *paths, size_t count, int64_t **ranks);
 
 #endif

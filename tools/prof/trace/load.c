@@ -50,10 +50,10 @@ uint32_t trace_name_at(struct trace *t, uint32_t name, trace_text source) {
 
 /* ---- Events ---- */
 
-/* The parent that the event names: NOT_TOLD, or 0: it has none. */
-static int64_t told_parent(const trace_event *event) {
+/* The parent that the event names: NO_ZONE_ID, or 0: it has none. */
+static int64_t zone_parent_id(const trace_event *event) {
     int64_t id;
-    return trace_arg_int(event, PROF_KEY_ZONE_PARENT, &id) && id >= 0 ? id : NOT_TOLD;
+    return trace_arg_int(event, PROF_KEY_ZONE_PARENT, &id) && id >= 0 ? id : NO_ZONE_ID;
 }
 
 int64_t trace_kernels_ns(const trace_event *event) {
@@ -80,7 +80,7 @@ bool trace_takes_instant(const struct trace *t, const trace_event *event, memory
     bool refused = t->with_refused && text_is(event->name, "[OutOfMemory]");
     if (!refused && !text_is(event->name, "[memory]")) return false;
     *change = (memory_change){
-        .ts_ns = event->ts_ns, .told = told_parent(event), .owner = NO_CALL,
+        .ts_ns = event->ts_ns, .zone_id = zone_parent_id(event), .owner = NO_CALL,
         .is_legacy = trace_arg(event, "is_legacy") != NULL,
         .kind = refused ? CHANGE_REFUSED
               : trace_arg(event, PROF_KEY_MISSED) ? CHANGE_MISSED : CHANGE_EVENT
@@ -113,7 +113,8 @@ static bool may_matter(const struct trace *t, const trace_event *event) {
 static trace_kept add_work(struct trace *t, const trace_event *event) {
     device_work made = {
         .start_ns = event->ts_ns, .end_ns = event->ts_ns + event->dur_ns,
-        .told = told_parent(event), .name = intern(&t->names, event->name.data, event->name.size),
+        .zone_id = zone_parent_id(event),
+        .name = intern(&t->names, event->name.data, event->name.size),
         .thread = trace_thread(t, event), .owner = NO_CALL, .launch = NO_CALL,
         .launched_ns = NO_ID, .kind = event->kind
     };
@@ -131,9 +132,9 @@ static void note_zone(struct trace *t, const trace_event *event, call *made) {
     int64_t id;
     if (!made->is_async && trace_arg_int(event, PROF_KEY_ZONE, &id))
         *map_put(&t->by_zone, (uint64_t)id, NULL) = t->call_count;
-    if ((id = told_parent(event)) == NOT_TOLD) return;
-    made->is_told = true;
-    *map_put(&t->told, t->call_count - 1, NULL) = (uint64_t)id;
+    if ((id = zone_parent_id(event)) == NO_ZONE_ID) return;
+    made->has_parent_id = true;
+    *map_put(&t->parent_ids, t->call_count - 1, NULL) = (uint64_t)id;
 }
 
 /* A number of the last call. Most traces have none: then there is no column. */
@@ -254,7 +255,7 @@ void trace_clear(struct trace *t) {
     void *all[] = {t->calls, t->order, t->ids, t->times, t->works, t->changes, t->threads,
                    t->processes, t->launched_ns, t->away_ns, t->arrows};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
-    map *maps[] = {&t->thread_numbers, &t->process_numbers, &t->by_zone, &t->told, &t->flows,
+    map *maps[] = {&t->thread_numbers, &t->process_numbers, &t->by_zone, &t->parent_ids, &t->flows,
                    &t->device_owners};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) map_free(maps[i]);
     range_free(&t->range);

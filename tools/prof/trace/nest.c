@@ -30,8 +30,8 @@ uint32_t trace_zone(const struct trace *t, int64_t id, uint32_t guess) {
 
 /* The parent that a call names, if that stands before it: else there would be circles. Nothing lies
    in what runs beside its thread. */
-static uint32_t told_zone(const struct trace *t, uint32_t number, uint32_t guess) {
-    uint32_t zone = trace_zone(t, (int64_t)*map_get(&t->told, number), guess);
+static uint32_t zone_named(const struct trace *t, uint32_t number, uint32_t guess) {
+    uint32_t zone = trace_zone(t, (int64_t)*map_get(&t->parent_ids, number), guess);
     bool before = zone == NO_CALL || call_before(zone, number, t->calls) ||
                   (zone < number && !call_before(number, zone, t->calls));
     return before ? zone : guess;
@@ -79,7 +79,7 @@ static void enter(nesting *n, uint32_t number) {
     if (c->is_async) return;
     *top = python ? around_python(t, *top, c)
                   : span_nest_around(&t->nest, *top, c->start_ns, c->end_ns);
-    if (c->is_told) *top = told_zone(t, number, *top);
+    if (c->has_parent_id) *top = zone_named(t, number, *top);
     c->parent = *top;
     if (t->nest.overlaps > overlaps && !overlaps_others(t, before, c)) t->nest.overlaps = overlaps;
     *top = number;
@@ -101,7 +101,8 @@ static void own_changes(nesting *n, uint32_t thread, int64_t until_ns) {
 static void own_told_changes(struct trace *t) {
     for (size_t i = 0; i < t->change_count; i++) {
         memory_change *change = &t->changes[i];
-        if (change->told != NOT_TOLD) change->owner = trace_zone(t, change->told, change->owner);
+        if (change->zone_id != NO_ZONE_ID)
+            change->owner = trace_zone(t, change->zone_id, change->owner);
     }
 }
 
@@ -254,7 +255,7 @@ void trace_nest(struct trace *t) {
     own_told_changes(t);
     find_away(t);
     free(changes);
-    bool in_order = !t->told.count && (!t->with_python || t->python_around);
+    bool in_order = !t->parent_ids.count && (!t->with_python || t->python_around);
     t->tree = in_order ? t->order : in_order_of_tree(t);
 }
 

@@ -70,7 +70,7 @@ typedef struct joining {
     map first;                   /* the first such call + 1; 0: none */
     map of_process;              /* of ids that several processes have: by those, too */
     map processes;               /* that have calls with ids */
-    map told;                    /* where a work begins -> the call that an arrow names + 1 */
+    map by_arrow;                /* where a work begins -> the call that an arrow names + 1 */
 } joining;
 
 static uint64_t process_key(uint64_t key, int64_t pid) {
@@ -141,7 +141,8 @@ static void add_arrows(joining *j) {
     for (size_t i = 0; i < t->arrow_count; i++) {
         const struct work_arrow *a = &t->arrows[i];
         const uint64_t *from = map_get(&flow_calls, a->flow);
-        if (!a->starts && from) *map_put(&j->told, begin_key(a->thread, a->ts_ns), NULL) = *from;
+        if (!a->starts && from)
+            *map_put(&j->by_arrow, begin_key(a->thread, a->ts_ns), NULL) = *from;
     }
     map_free(&begins);
     map_free(&flow_calls);
@@ -173,11 +174,11 @@ static void find_owner(joining *j, device_work *w) {
     w->launch = find_id(j, JOIN_LAUNCH, w->correlation, pid, &ambiguous);
     if (w->launch == NO_CALL || w->external != w->correlation)
         w->owner = find_id(j, JOIN_OP, w->external, pid, &ambiguous);
-    const uint64_t *from = map_get(&j->told, begin_key(w->thread, w->start_ns));
+    const uint64_t *from = map_get(&j->by_arrow, begin_key(w->thread, w->start_ns));
     if (w->owner == NO_CALL && from && *from) w->owner = (uint32_t)*from - 1;
     if (w->owner == NO_CALL) w->owner = w->launch;
     w->owner = span_nest_launcher(&t->nest, w->owner, is_launch);
-    if (w->told != NOT_TOLD) w->owner = trace_zone(t, w->told, w->owner);
+    if (w->zone_id != NO_ZONE_ID) w->owner = trace_zone(t, w->zone_id, w->owner);
     t->unowned += w->owner == NO_CALL;
     t->ambiguous += w->owner == NO_CALL && ambiguous;
 }
@@ -198,5 +199,5 @@ void trace_own(struct trace *t) {
     map_free(&j.first);
     map_free(&j.of_process);
     map_free(&j.processes);
-    map_free(&j.told);
+    map_free(&j.by_arrow);
 }

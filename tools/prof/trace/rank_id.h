@@ -8,7 +8,7 @@ typedef struct rank_id {
     const char *path;
     bool failed;                 /* nothing of it could be read: it is of no rank */
     bool told;                   /* by the trace; else rank is the file's number among all */
-    int64_t rank, world_size;    /* 0: not told */
+    int64_t rank, world_size;    /* 0: unknown */
     int64_t first_ns, last_ns;   /* of its calls, on the clock of all; 0, 0: not known */
 } rank_id;
 
@@ -52,7 +52,7 @@ typedef struct align_options {
 typedef struct clock_line { int64_t at_ns, add_ns; double rate; } clock_line;
 int64_t clock_add(const clock_line *clock, int64_t ns);
 
-/* Is each the offset of one of these files? false: told. "base" becomes NULL. */
+/* Is each the offset of one of these files? false: reported. "base" becomes NULL. */
 bool align_fits(align_options *o, char *const *paths, int count);
 bool align_is(const align_options *o, const char *by);       /* "collectives", "start" */
 bool align_given(const align_options *o);

@@ -18,7 +18,7 @@
 #include "input/trace_reader.h"
 
 #define NO_CALL UINT32_MAX
-#define NOT_TOLD INT64_MIN      /* no id is told: the times tell */
+#define NO_ZONE_ID INT64_MIN    /* the trace gives none: the times tell */
 #define NO_ID INT64_MIN
 
 typedef struct call {
@@ -29,7 +29,7 @@ typedef struct call {
     uint8_t kind;               /* trace_kind */
     bool is_async : 1;          /* beside what its thread does: no time of its own, no children */
     bool is_legacy : 1;         /* of a legacy record stream: it tells its device time itself */
-    bool is_told : 1;           /* its "Zone parent id" is in trace.told */
+    bool has_parent_id : 1;     /* its "Zone parent id" is in trace.parent_ids */
     bool is_pair : 1;           /* made of a begin and an end */
     bool is_outside : 1;        /* of the window */
     bool is_hidden : 1;         /* the caller's */
@@ -53,7 +53,7 @@ typedef struct device_work {    /* a kernel, copy or fill */
     int64_t start_ns, end_ns;
     int64_t launched_ns;                 /* where no call tells; NO_ID: not known */
     int64_t external, correlation;       /* NO_ID: it has none */
-    int64_t told;               /* id of the zone that launched it; 0: none; NOT_TOLD */
+    int64_t zone_id;            /* id of the zone that launched it; 0: none; NO_ZONE_ID */
     uint32_t name, thread;
     uint32_t owner, launch;     /* the call that it counts for, that launched it; or NO_CALL */
     uint32_t key;               /* the caller's own */
@@ -67,7 +67,7 @@ typedef enum change_kind {
 } change_kind;
 
 typedef struct memory_change {
-    int64_t ts_ns, bytes, told; /* told: as that of works */
+    int64_t ts_ns, bytes, zone_id; /* zone_id: as that of works */
     uint32_t thread, owner;     /* owner: the call it happened in, or NO_CALL */
     int32_t device_type, device_index;
     bool is_legacy;             /* the calls around it tell it too */
@@ -125,7 +125,7 @@ struct trace {
     size_t id_capacity, launched_capacity;
     int64_t *launched_ns;       /* of each call, by trace_own: what it launched itself */
     map by_zone;                /* "Zone id" -> call + 1: see prof.h, "what times do not tell" */
-    map told;                   /* call -> "Zone parent id", 0: none */
+    map parent_ids;             /* call -> "Zone parent id", 0: none */
     map flows;                  /* arrows from calls to works: their id -> process of the call */
     struct work_arrow { uint64_t flow; int64_t ts_ns; uint32_t thread; bool starts; } *arrows;
     size_t arrow_count, arrow_capacity;  /* those that say which op a work is of: torch_npu's */

@@ -31,7 +31,7 @@ bool time_parse(const char *text, int64_t *ns);
 int64_t time_add(int64_t a, int64_t b);   /* as near as 64 bits have it */
 
 bool range_given(const range_options *options);
-/* Reads the file twice where a range is given. The exit code; it has told what is wrong. */
+/* Reads the file twice where a range is given. The exit code; it has reported what is wrong. */
 int range_find(const range_options *options, const char *path, trace_range *range);
 bool range_holds(const trace_range *range, int64_t ns);
 bool range_reached(const trace_range *range, int64_t start_ns, int64_t end_ns);    /* by a call */
