@@ -1436,7 +1436,7 @@ PROF_API size_t prof_trace_memory_size(const prof_trace_desc *desc, const prof_e
 PROF_API prof_result prof_trace_from_events(const prof_trace_desc *desc, const prof_event *events,
                                             size_t count, prof_trace **trace);
 
-/* ---- Keys: the names of members in a Chrome trace, for the writers and for tools ---- */
+/* ---- Keys: names of members in a Chrome trace, for tools ---- */
 
 /* Of an event's arguments. */
 #define PROF_KEY_EXTERNAL_ID  "External id"
