@@ -456,17 +456,17 @@ typedef enum prof_clock {
     PROF_CLOCK_PLATFORM                  /* desc.platform.now */
 } prof_clock;
 
-/* Counts since prof_start; with a schedule, of the last window. dropped is the sum of the dropped_
-   fields. "..." repeats the beginning of the comment above. */
+/* Counts since prof_start; with a schedule, of the last window. */
 typedef struct prof_stats {
     uint64_t recorded;                   /* zones, without those in summed */
-    uint64_t dropped;                    /* begins and other records that were not recorded */
-    uint64_t dropped_full;               /* ... the arena was full, and the room for sums too */
-    uint64_t dropped_deep;               /* ... beyond max_depth, where sums had no room, either */
-    uint64_t dropped_threads;            /* ... no thread state was free (max_threads) */
-    uint64_t dropped_sites;              /* ... no room for the name; hosted: of moments alone */
-    uint64_t dropped_busy;               /* ... the thread was in the profiler, or had ended, or was
-                                            a vfork child; or the lock was held too long */
+    uint64_t dropped;                    /* begins and other records that were not recorded: */
+    uint64_t dropped_full;               /* - the arena was full, and the room for sums too */
+    uint64_t dropped_deep;               /* - deeper than max_depth, and sums had no room */
+    uint64_t dropped_threads;            /* - more threads at once than max_threads */
+    uint64_t dropped_sites;              /* - no room for the name. Hosted: only moments; zones go
+                                            to others */
+    uint64_t dropped_busy;               /* - the thread was in the profiler, had ended, or was a vfork
+                                            child; or the lock was held too long */
     uint64_t unbalanced;                 /* second ends of a zone or range: ignored */
     uint64_t healed;                     /* zones that an outer one's end, or prof_unwind, ended */
     uint64_t cut;                        /* ends without a begin in this session: ignored */
@@ -476,9 +476,9 @@ typedef struct prof_stats {
     uint64_t rejected;                   /* events from outside that are wrong: see prof_submit;
                                             allocations of more than 2^63 - 1 bytes */
     uint64_t overlaps;                   /* events from outside that overlap another only partly */
-    uint64_t unlinked;                   /* ... whose launch (of device events), or forward thread
-                                            (of backward events: no stack) is not there */
-    uint64_t early;                      /* ... that begin before their launch */
+    uint64_t unlinked;                   /* device events without their launch; backward events
+                                            without their forward thread, and so without a stack */
+    uint64_t early;                      /* device events that begin before their launch */
     uint64_t pending;                    /* ranges and launches not done at prof_stop: left out */
     uint64_t schedule_errors;            /* since prof_start: steps that lost a window, and what
                                             schedule_fn returned that is no prof_action */
@@ -486,7 +486,7 @@ typedef struct prof_stats {
     uint64_t overwritten;                /* zones that PROF_MODE_RING no longer holds */
     uint64_t stalled_us;                 /* PROF_MODE_STREAM: how long threads, their chunks full,
                                             waited for the sink within their zones */
-    uint64_t stream_failures;            /* ... how often the sink returned false */
+    uint64_t stream_failures;            /* how often the stream's sink returned false */
     uint64_t memory_unknown;             /* frees of what is not allocated in this trace */
     uint64_t memory_missed;              /* allocations at an address that was not freed before */
     uint64_t details_cut;                /* inputs, texts, arguments and stacks that did not fit */
@@ -701,9 +701,9 @@ typedef struct prof_average {
     const prof_shape *input_shapes;      /* input_count; PROF_NONE: not grouped by them */
     const char *const *stack;            /* stack_count, at most group_by_stack_n */
     uint32_t input_count, stack_count;
-    uint32_t parent;                     /* the first event's cpu_parent; PROF_NONE: top level.
-                                            Without prof_events: 0 */
-    uint32_t first;                      /* index of the first event; without: rank, first seen */
+    uint32_t parent;                     /* the first event's cpu_parent; PROF_NONE: top level */
+    uint32_t first;                      /* index of the first event. Where there are no events,
+                                            parent is 0, first the row's place in their order */
     int32_t node_id;                     /* -1: none */
     uint8_t device_type, scope;
     bool is_async, is_remote, is_legacy, is_user_annotation;   /* of the first event */
@@ -839,7 +839,7 @@ PROF_API prof_event_totals prof_event_total(const prof_trace *trace, const prof_
 PROF_API size_t prof_key_averages(const prof_trace *trace, const prof_averages_desc *desc,
                                   prof_average *rows, size_t max);
 
-/* The sum over all events, key "Total"; the rest is the last event's. PyTorch: total_average() */
+/* The sum over all events, key "Total"; other fields: the last event's. PyTorch: total_average() */
 PROF_API prof_average prof_total_average(const prof_trace *trace);
 
 /* PROF_MODE_AGGREGATE: the sums so far, a row for each name, in the order in which names came;
@@ -2822,7 +2822,7 @@ static struct prof__port {
 #if defined(_WIN32)
     uint64_t reaped_ns;                  /* when prof__threads_reap looked last */
 #elif PROF__POSIX
-    pthread_key_t exit_key;              /* its value is set in threads whose exit is to be told */
+    pthread_key_t exit_key;              /* its value is set in threads whose exit is awaited */
     bool exit_key_made;
 #endif
     uint32_t owner;                      /* the process of the open session; 0: there is none */
@@ -4319,7 +4319,7 @@ typedef struct prof__plan { size_t state, page; } prof__plan;   /* bytes */
     bool pinned;                         /* the caller knows the index: it stays this thread's */ \
     uint8_t awaited;                     /* made for a thread without zones so far: 1: by its id, 2:
                                             by its OS id; 0: it is no such row */ \
-    uint64_t os_id;                      /* that the OS told; info.id is this row's alone */ \
+    uint64_t os_id;                      /* the OS's; info.id is this row's alone */ \
     prof__row *again;                    /* while it is free: the next free row */ \
     prof__open *open;                    /* zones that prof_stop ended, outermost first. This and \
                                             what follows stays when it is used again */ \
@@ -4327,8 +4327,8 @@ typedef struct prof__plan { size_t state, page; } prof__plan;   /* bytes */
     uint32_t order;                      /* of its thread, as threads came */
 #define PROF__SPAN_PORT
 #define PROF__RAW_PORT \
-    uint32_t row;                        /* of a dump: 1 + number of the last row told */ \
-    uint64_t last_knot;                  /* last one told; UINT64_MAX: none in this round */ \
+    uint32_t row;                        /* of a dump: 1 + number of the last row written */ \
+    uint64_t last_knot;                  /* last one written; UINT64_MAX: none in this round */ \
     prof__knot now;                      /* both clocks, as read last; the session's time then */ \
     uint64_t now_ns;
 #define PROF__BUCKETS 59
@@ -4698,11 +4698,11 @@ struct prof__row {
     uint32_t thread;                     /* its index in the trace; PROF_NONE: free, without one */
     prof__row *next;
     uint32_t number;                     /* in the order they came, from 0 */
-    uint32_t announced;                  /* the round in which the stream told its name */
+    uint32_t announced;                  /* the round in which the stream wrote its name */
     char name[PROF__BARE ? 16 : 64];
 };
 
-/* The counts of prof_stats, in the order in which they are told: name; value, of a trace s and the
+/* The counts of prof_stats, in the order in which they are shown: name; value, of a trace s and the
    sum c of its threads' counts, 0 where that does not say it; index in the raw stream; note. PLAIN
    ones have none, HOST ones are not counted on targets. */
 #define PROF__STATS(ALL, HOST, PLAIN) \
@@ -4834,7 +4834,7 @@ struct prof_trace {
     uint32_t rate;                       /* of the clock; 0: ns */
     prof__segment *free_pages;
     prof__row *cpu, *running;            /* "CPU"; the task's that runs, while its context is 0 */
-    int64_t (*on_cpu)(uint32_t thread, const int64_t *times);   /* NULL: nobody told of tasks */
+    int64_t (*on_cpu)(uint32_t thread, const int64_t *times);   /* NULL: no tasks */
     const char *refused;                 /* what prof_start could not take last; or NULL */
 #else
     prof_mode mode;
@@ -4916,8 +4916,8 @@ PROF__FN int64_t prof__ticks_ns(uint64_t tick) {
 
 #define PROF__KEEPS_NONE "this session keeps no work of devices; PROF_MODE_TRACE does"
 
-/* How many events are no recorded zones. Freestanding builds have none, nor what the next functions
-   tell of: these are constants there, so that the compiler leaves out the code behind them. */
+/* How many events are not recorded zones. Freestanding builds have none. There this function and
+   the next ones are constants, so that the compiler leaves out the code behind them. */
 PROF__FN uint32_t prof__others(const struct prof_trace *s) {
     return PROF__BARE ? 0 : s->outside_count + s->made_count + prof__launched(s);
 }
@@ -5102,8 +5102,8 @@ static struct prof__loose {
 #  define PROF__FRAMES 0
 #endif
 
-/* Can zones that longjmp left be told? Where the stack grows downwards and its pointer is the same
-   at all calls of a block. */
+/* Can the zones that longjmp left be recognised? They can where the stack grows downwards and its
+   pointer is the same at all calls of a block. */
 #if PROF__FRAMES && (defined(__x86_64__) || defined(__aarch64__))
 #  define PROF__LEAVES 1
 #else
@@ -5433,7 +5433,7 @@ PROF__FN void prof__state_use(prof__state *t) {
     PROF__RELEASE(*last, t);
 }
 
-/* Has a state g still? Its thread may write there after its window, or ended before the next. */
+/* Does a state still hold g? Its thread may write there after its window, or have ended since. */
 PROF__FN bool prof__segment_held(const prof__segment *g) {
     const prof__state *t = prof__used(NULL);
     while (t && t->segment != g) t = prof__used(t);
@@ -6593,9 +6593,8 @@ PROF__FN bool prof__thread_gone(uint32_t id) {
     return gone;
 }
 
-/* Gives back what threads had that were terminated, and so told nothing. At a start, and where no
-   state is free, but not for each of many threads. The caller, whose TLS it is, stands in for
-   them. */
+/* Gives back what terminated threads had, which could not do it. At a start, and where no state is
+   free, but not for each of many threads. The caller, whose TLS it is, stands in for them. */
 PROF__FN void prof__threads_reap(prof__tls_data *tls) {
     const prof__tls_data own = *tls;
     prof__state *t;
@@ -8046,7 +8045,7 @@ PROF__FN prof__row *prof__row_gone(void) {
     return over;
 }
 
-/* Has another row this name, whose task is not over? */
+/* Does another row have this name, whose task still lives? */
 PROF__FN bool prof__name_taken(const prof__row *own) {
     const prof__row *row = prof__trace.rows;
     while (row && (row == own || row->context == PROF__OVER || strcmp(row->name, own->name) != 0))
@@ -11764,13 +11763,13 @@ PROF__FN bool prof__event_right(const prof_event *e) {
                    (x->tensors || !x->tensor_count)));
 }
 
-/* Is it an earlier window's? A link tells better than times, which may be early. */
+/* Does it belong to an earlier window? With a link it does not: its times may be early. */
 PROF__FN bool prof__event_late(const prof_event *e) {
     return e->end_ns < 0 && !(prof__has(e) & PROF_HAS_LINK);
 }
 
-/* Does the window take work of such devices: that were added, or are known? Others it cannot leave
-   out. What an added device submits is of times when prof_toggle had not stopped it. */
+/* Does the window take work of such devices? It can leave out only those that were added, or whose
+   activity is known. Added devices themselves leave out what ran while they were toggled off. */
 PROF__FN bool prof__device_asked(uint8_t type) {
     static const struct { uint8_t type, activity; } kinds[] = {
         { PROF_DEVICE_CUDA, PROF_ACTIVITY_CUDA }, { PROF_DEVICE_HIP, PROF_ACTIVITY_CUDA },
@@ -14348,7 +14347,7 @@ PROF__FN char *prof__table_time(const prof__table *t, char *p, int64_t ns, uint6
     return p;
 }
 
-/* Is it a percentile of calls that are in sums alone, or the time for each of no points? */
+/* Has the row no figure here: no percentiles, as its calls are in sums alone, or no points? */
 PROF__FN bool prof__table_unknown(const prof_average *r, int column) {
     if (PROF__BARE) return false;
     if (prof__columns[column].shows == PROF__SHOW_NS_PER) return prof__row_number(r, column) <= 0;
@@ -15126,7 +15125,7 @@ PROF__CALL prof_result prof_write_rows(prof_average *rows, size_t count, const p
    thread by thread as they ended. One writer serves both, and streams. Metadata and files are here,
    too.
    - The output is JSON in UTF-8, whatever names are, and complete unless the sink fails.
-   - Parents that times do not show (zones that begin and end together) are told by ids:
+   - Parents that times do not show (zones that begin and end together) are given by ids:
      prof__tell_parents.
    - The head tells what is lost, and the sums of zones that are in no timeline. */
 
@@ -17283,8 +17282,8 @@ PROF__FN void prof__nodes_event(prof__nodes *n, prof__out *o, uint32_t i) {
     prof__et_put(o, &node, ",");
 }
 
-/* Writes torch.distributed's list of process groups, where the program told its own: its list, or
-   else one group of all processes. */
+/* Writes torch.distributed's list of process groups: the program's list, or else one group of all
+   processes. */
 PROF__FN void prof__nodes_groups(const prof__nodes *n, prof__out *o) {
     static const char key[] = "\"distributedInfo\":", *const type = "String";
     char groups[PROF_METADATA_SIZE + 256];   /* more than all metadata */
@@ -20227,8 +20226,8 @@ PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
     prof__trace.slot_count += slots;
 }
 
-/* Is the last zone of the records from begin to c the open zone o? -1: there is no zone. It may be
-   another zone of that depth, if both began in one tick. */
+/* Was o the last zone recorded in [begin, c)? 1, 0; -1: no zone there. Another zone of o's depth
+   passes for o if both began in one tick. */
 PROF__FN PROF__RACES int prof__ended_last(const prof__open *o, const prof__record *begin,
                                 const prof__record *c) {
     while (c-- > begin) {
