@@ -1583,19 +1583,19 @@ typedef struct prof__record { uint32_t end, duration, site_depth; } prof__record
 typedef struct prof__mark { uint32_t id; const prof_site *site; } prof__mark;   /* id: site << 8 */
 PROF_API void prof__instant(prof__mark *mark) PROF__QUIET;
 PROF_API void prof__counter(prof__mark *mark, int64_t value) PROF__QUIET;
+typedef struct prof__frame prof__frame;  /* an open zone */
+PROF_API prof__frame *prof__begin_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1, 2);
+PROF_API void prof__end(prof__frame *token) PROF__QUIET;
+PROF_API void prof__end_top(void) PROF__QUIET;
 
 #if PROF__BARE
 /* On a target only the test whether recording is on is inline: flash is scarce. The rest of begin
    and end are calls into @TARGET. */
-typedef struct prof__frame prof__frame;
 PROF__SEEN(volatile unsigned char, prof__on);
 PROF__SEEN(uint32_t, prof__categories_off);
 PROF_API prof__frame *prof__begin(prof__mark *mark) PROF__LABEL("prof__begin") PROF__QUIET;
 PROF_API prof__frame *prof__begin_in_elf(const char *site) PROF__QUIET;
 PROF_API void prof__begin_dropped(void) PROF__QUIET;
-PROF_API prof__frame *prof__begin_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1, 2);
-PROF_API void prof__end(prof__frame *token) PROF__QUIET;
-PROF_API void prof__end_top(void) PROF__QUIET;
 
 /* token: will the caller end the zone by it? If not, a dropped begin is noted, so that the next end
    of the innermost zone is ignored. */
@@ -1712,7 +1712,7 @@ PROF__INLINE prof_result prof__start_inline(const prof_desc *d) {
 }
 #define prof_start(...) prof__start_inline(__VA_ARGS__)   /* a compound literal has commas */
 #else
-typedef struct prof__frame { uint32_t start, site, depth, epoch; } prof__frame;   /* an open zone */
+struct prof__frame { uint32_t start, site, depth, epoch; };
 
 /* The part of a thread's state that inline code touches. Inline code takes the slow path when a
    frame's epoch is not the clock's upper half (a new epoch, too deep, another clock, the arena is
@@ -1740,10 +1740,7 @@ typedef struct prof__tls_data {
 
 PROF_API prof__frame *prof__begin(prof__mark *mark, bool token) PROF__LABEL("prof__begin")
     PROF__QUIET;
-PROF_API void prof__end(prof__frame *token) PROF__QUIET;
-PROF_API void prof__end_top(void) PROF__QUIET;
 PROF_API void prof__interrupted(const prof__record *seen, const prof__record *own) PROF__QUIET;
-PROF_API prof__frame *prof__begin_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1, 2);
 
 #if PROF__GNU
 #  ifndef PROF__POINT                    /* tests: what runs before each of these */
