@@ -465,8 +465,8 @@ typedef struct prof_stats {
     uint64_t dropped_threads;            /* - more threads at once than max_threads */
     uint64_t dropped_sites;              /* - no room for the name. Hosted: only moments; zones go
                                             to others */
-    uint64_t dropped_busy;               /* - the thread was in the profiler, had ended, or was a vfork
-                                            child; or the lock was held too long */
+    uint64_t dropped_busy;               /* - the thread was in the profiler, had ended, or was a
+                                            vfork child; or the lock was held too long */
     uint64_t unbalanced;                 /* second ends of a zone or range: ignored */
     uint64_t healed;                     /* zones that an outer one's end, or prof_unwind, ended */
     uint64_t cut;                        /* ends without a begin in this session: ignored */
@@ -3547,7 +3547,7 @@ PROF__FN int prof__flops_power(int64_t n) {
 
 #define PROF__PUSHED (1u << 20)
 
-PROF__FN size_t prof__site_share(void);   /* bytes that each name takes in the analysis */
+PROF__FN size_t prof__site_cost(void);   /* bytes that each name takes in the analysis */
 
 /* The FNV-1a hash of s. *length: how many bytes of s a name keeps: at most PROF__MAX_NAME, cut
    before a character, not within it. */
@@ -3585,7 +3585,7 @@ typedef struct prof__name { prof_site site; } prof__name;   /* its text follows 
 static struct prof__sites {
     struct { uint32_t count; } names;
     uint32_t count;                      /* marks */
-    size_t share;                        /* prof__site_share(), or 0 where nothing is analysed */
+    size_t cost;                         /* prof__site_cost(), or 0 where nothing is analysed */
     const prof_site *list[PROF_MAX_SITES];
 } prof__sites;                           /* under the lock */
 
@@ -3599,7 +3599,7 @@ PROF__FN bool prof__sites_full(void) {
    arena is full. */
 PROF__FN uint32_t prof__mark_resolve(prof__mark *mark) {
     uintptr_t lock = prof__lock();
-    if (!mark->id && !prof__sites_full() && prof__promise(prof__sites.share)) {
+    if (!mark->id && !prof__sites_full() && prof__promise(prof__sites.cost)) {
         prof__sites.list[prof__sites.count] = mark->site;
         mark->id = PROF__SITE_ID(prof__sites.count++);
     }
@@ -3620,7 +3620,7 @@ PROF__FN uint32_t prof__name_add(const char *name) {
         if (prof__sites_full()) return 0;
         if (!n) {                        /* with what the analysis needs for it */
             size_t size = strlen(name) + 1;
-            n = (prof__name *)prof__take(sizeof *n + size, prof__sites.share);
+            n = (prof__name *)prof__take(sizeof *n + size, prof__sites.cost);
             if (!n) return 0;
             n->site.name = (const char *)memcpy(n + 1, name, size);
             n->site.file = n->site.function = "";
@@ -3858,7 +3858,7 @@ PROF__FN uint32_t prof__site_add(const prof_site *site, bool own) {
             strcmp(s->file, file) == 0)
             return prof__sites.index[i];
     }
-    if (!own && (prof__sites_full() || prof__arena_spare() < prof__site_share()))
+    if (!own && (prof__sites_full() || prof__arena_spare() < prof__site_cost()))
         return prof__others_make();
     to->name = own ? name : prof__site_copy(name, last ? last->name : NULL);
     to->file = own ? file : prof__site_copy(file, last ? last->file : NULL);
@@ -3867,7 +3867,7 @@ PROF__FN uint32_t prof__site_add(const prof_site *site, bool own) {
     if (!to->name || !to->file || !to->function) return prof__others_make();
     if (name[length]) prof__sites.cut++;
     PROF__STORE(prof__sites.own, prof__sites.own + own);
-    if (!own) prof__arena.promised += prof__site_share();
+    if (!own) prof__arena.promised += prof__site_cost();
     prof__sites.index[i] = prof__sites.count + 1;
     PROF__RELEASE(prof__sites.count, prof__sites.count + 1);
     return prof__sites.count;
@@ -3910,8 +3910,8 @@ PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash)
     slot = prof__name_slot(name, length, hash);
     if (*slot) return *slot;
     if (names->count == names->capacity) return prof__others_make();
-    n = prof__arena_spare() < prof__align(sizeof *n + length + 1) + prof__site_share() ? NULL
-      : (prof__name *)prof__take_reserved(sizeof *n + length + 1, prof__site_share());
+    n = prof__arena_spare() < prof__align(sizeof *n + length + 1) + prof__site_cost() ? NULL
+      : (prof__name *)prof__take_reserved(sizeof *n + length + 1, prof__site_cost());
     if (!n) return prof__others_make();
     text = (char *)(n + 1);
     memcpy(text, name, length);
@@ -4201,21 +4201,21 @@ struct prof__launches {
 /* One thread of one node. top: the innermost event that may hold the next one. */
 typedef struct prof__lane { int64_t id; uint32_t top; } prof__lane;
 
-#define PROF__LANE_SHARE (sizeof(prof__lane) + 2 * sizeof(uint32_t))
+#define PROF__LANE_COST (sizeof(prof__lane) + 2 * sizeof(uint32_t))
 
 /* Bytes beside each zone where a trace has events that are no zones (FORK: steps alone), or where
    zones carry more than their times (WIDE). */
-#define PROF__FORK_SHARE (3 * sizeof(uint32_t))
-#define PROF__WIDE_SHARE (sizeof(prof__side) + PROF__FORK_SHARE)
+#define PROF__FORK_COST (3 * sizeof(uint32_t))
+#define PROF__WIDE_COST (sizeof(prof__side) + PROF__FORK_COST)
 
-/* The room for a step's name. PROF__STEP_SHARE: bytes of a step's analysis beside its slots'. */
+/* The room for a step's name. PROF__STEP_COST: bytes of a step's analysis beside its slots'. */
 enum { PROF__STEP_NAME = 40 };
 #define PROF__EVENT_MEMORY 0x8000        /* in flags, until the order is made: "[memory]" */
 #define PROF__EVENT_STEP 0x4000          /* in flags: steps follow each other, also at one time */
 #define PROF__EVENT_NAMED 0x2000         /* in flags: its "Zone id" is in the Chrome trace, */
 #define PROF__EVENT_TOLD 0x1000          /* or its "Zone parent id": see prof__tell_parents */
-#define PROF__STEP_SHARE \
-    (sizeof(prof_extra) + PROF__STEP_NAME + PROF__GROUP_SHARE + PROF__LANE_SHARE)
+#define PROF__STEP_COST \
+    (sizeof(prof_extra) + PROF__STEP_NAME + PROF__GROUP_COST + PROF__LANE_COST)
 
 typedef struct prof__segment prof__segment;
 typedef struct prof__row prof__row;
@@ -4807,10 +4807,10 @@ typedef struct prof__group {
 } prof__group;
 
 /* Bytes for one row more: the row, its slots in two indices, two numbers to sort by. */
-#define PROF__GROUP_SHARE (sizeof(prof__group) + 5 * sizeof(uint32_t))
+#define PROF__GROUP_COST (sizeof(prof__group) + 5 * sizeof(uint32_t))
 
-PROF__FN size_t prof__site_share(void) {
-    return prof__align(PROF__GROUP_SHARE + (PROF__BARE ? 0 : 72));   /* 72: shares */
+PROF__FN size_t prof__site_cost(void) {
+    return prof__align(PROF__GROUP_COST + (PROF__BARE ? 0 : 72));   /* 72: shares */
 }
 
 enum { PROF__SUMS_ROW = sizeof(prof_average) + 2 * sizeof(uint32_t) };   /* with its slot in the
@@ -4887,7 +4887,7 @@ struct prof_trace {
     bool built, sums_in_us;              /* built: by prof_trace_from_events */
     prof__side *side;                    /* beside the events; NULL: no device work, no memory */
     uint32_t detail_rows;                /* rows of averages that they may make */
-    size_t beside;                       /* bytes of analysis promised beside each slot's share */
+    size_t beside;                       /* bytes of analysis promised beside each slot's cost */
     const struct prof_trace *self;       /* this, in a trace built without a session */
 };
 static struct prof_trace prof__trace;    /* the session's */
@@ -4896,7 +4896,7 @@ static struct prof_trace prof__trace;    /* the session's */
 PROF__FN void prof__clock_back(void) { prof__trace.steps++; }
 
 /* Bytes the analysis of n slots takes: an event each, and what queries need beside it. */
-#define PROF__SLOT_SHARE (sizeof(prof_event) + (sizeof(void *) > 4 ? 16 : 24))
+#define PROF__SLOT_COST (sizeof(prof_event) + (sizeof(void *) > 4 ? 16 : 24))
 
 /* Converts ticks to ns. rate: ticks per second. */
 PROF__FN int64_t prof__rate_ns(uint64_t ticks, uint64_t rate);
@@ -4926,7 +4926,7 @@ PROF__FN uint32_t prof__other_rows(const struct prof_trace *s) {
 
 /* Is there a prof__side beside every event? */
 PROF__EAGER bool prof__wide(const struct prof_trace *s) {
-    return !PROF__BARE && s->beside >= PROF__WIDE_SHARE;
+    return !PROF__BARE && s->beside >= PROF__WIDE_COST;
 }
 
 PROF__INLINE prof__side *prof__side_of(const struct prof_trace *s) {
@@ -4941,9 +4941,9 @@ PROF__INLINE const prof_extra *prof__extra_of(const prof_event *e) {
    records. */
 PROF__FN bool prof__lean(const struct prof_trace *s);
 
-PROF__FN size_t prof__slot_share(void) {
+PROF__FN size_t prof__slot_cost(void) {
     if (prof__trace.records_only || prof__lean(&prof__trace)) return 0;
-    return PROF__SLOT_SHARE + prof__trace.beside;
+    return PROF__SLOT_COST + prof__trace.beside;
 }
 
 /* ---- what a row of sums comes to ---- */
@@ -5079,8 +5079,8 @@ PROF__EAGER uint32_t prof__site_dense(uint32_t number) {
 }
 
 /* Bytes to promise for the zones that a state may have open. slots: 0 in sums (no events). */
-PROF__FN size_t prof__state_share(uint32_t slots) {
-    return prof__trace.max_depth * sizeof(prof__open) + slots * prof__slot_share();
+PROF__FN size_t prof__state_cost(uint32_t slots) {
+    return prof__trace.max_depth * sizeof(prof__open) + slots * prof__slot_cost();
 }
 
 /* Counted by any thread, atomically, without a state or the lock. */
@@ -5310,7 +5310,7 @@ PROF__FN prof__segment *prof__segment_make(prof__record *begin, prof__record *li
     if (!g) return NULL;
     if (!begin) {
         begin = (prof__record *)(void *)prof__take_high(s->pool.chunk_size,
-                                                        slots * prof__slot_share());
+                                                        slots * prof__slot_cost());
         if (!begin) {
             prof__arena.low = (char *)(void *)g;
             return NULL;
@@ -5374,7 +5374,7 @@ PROF__FN void prof__segment_free(prof__segment *g) {
     if (prof__trace.mode == PROF_MODE_RING) {   /* they ended with a window before */
         prof__trace.overwritten += row->open_count;
         prof__trace.slot_count -= row->open_count;
-        prof__arena.promised -= row->open_count * prof__slot_share();
+        prof__arena.promised -= row->open_count * prof__slot_cost();
         row->open_count = 0;
     }
     if (row->over && !row->open_count) prof__row_free(row);
@@ -5963,7 +5963,7 @@ PROF__FN size_t prof__sums_block(uint32_t depth) {
 }
 
 /* Bytes that the sums of a thread take with 16 names, with the rows of a report. */
-PROF__FN size_t prof__sums_share(uint32_t depth) {
+PROF__FN size_t prof__sums_cost(uint32_t depth) {
     return prof__align((depth + 2) * sizeof(uint64_t)) + prof__sums_block(depth) +
            32 * sizeof(void *) + 17 * (sizeof(prof__tally) + sizeof(prof_average)) + 64;
 }
@@ -6319,7 +6319,7 @@ PROF__FN prof__row *prof__row_take(struct prof_trace *s, const prof__row *old) {
     static const char none[sizeof old->name] = "";
     prof__row *row = prof__row_again(s, !old);
     if (!row) {
-        row = (prof__row *)prof__take_reserved(sizeof *row, sizeof row->info + PROF__LANE_SHARE);
+        row = (prof__row *)prof__take_reserved(sizeof *row, sizeof row->info + PROF__LANE_COST);
         if (row) memset(row, 0, sizeof *row);
         if (row) row->thread = PROF_NONE;
     }
@@ -6429,21 +6429,21 @@ PROF__FN prof__segment *prof__state_place(prof__state *t, bool *ok) {
     struct prof_trace *s = &prof__trace;
     bool promised = t->promised == s->generation;
     uint32_t slots = promised ? t->slots : s->mode == PROF_MODE_AGGREGATE ? 0 : s->max_depth;
-    size_t share = promised ? 0 : prof__state_share(slots);
+    size_t cost = promised ? 0 : prof__state_cost(slots);
     prof__segment *g = NULL;
     *ok = true;
     if (s->mode != PROF_MODE_AGGREGATE && slots) g = prof__segment_take(t);
-    if (g && !(s->sums.on ? prof__arena_fits(share) : prof__arena_room() >= share)) {
+    if (g && !(s->sums.on ? prof__arena_fits(cost) : prof__arena_room() >= cost)) {
         prof__segment_give(g);
         g = NULL;
     }
     if (!g) {
-        if (!promised) share = prof__state_share(slots = 0);
-        *ok = s->sums.on && prof__sums_prepare(t) && prof__arena_room() >= share;
+        if (!promised) cost = prof__state_cost(slots = 0);
+        *ok = s->sums.on && prof__sums_prepare(t) && prof__arena_room() >= cost;
         if (!*ok) return NULL;
     }
-    prof__arena.promised += share;
-    if (share && g && !s->sums.on)
+    prof__arena.promised += cost;
+    if (cost && g && !s->sums.on)
         prof__arena.seats -= PROF__MIN(prof__arena.seats, s->sums.each);
     if (!promised) s->slot_count += slots;
     t->slots = slots;
@@ -8096,7 +8096,7 @@ PROF__FN prof__row *prof__task_row(uint32_t number, const char *name) {
     prof__state *t = NULL;
     const struct prof_trace *s = &prof__trace;
     prof__row *over = prof__row_gone();
-    size_t named = prof__align(sizeof(prof__name) + sizeof over->name) + 5 * prof__sites.share;
+    size_t named = prof__align(sizeof(prof__name) + sizeof over->name) + 5 * prof__sites.cost;
     bool full = prof__arena.room < s->plan.state + named ||
                 s->row_count > s->max_threads - 1u;
     if (!over || (over->first && !prof__sums_alone(s) && !full)) t = prof__state_new(PROF__AWAY);
@@ -8666,7 +8666,7 @@ PROF__FN void prof__field_set(prof_extra *x, uint32_t field, const void *value) 
 /* The least slots of a zone's first attribute. The room for analysis that comes with them then
    holds a prof_extra, a row of averages, and what each slot's 8 bytes become: 40 bytes at most. */
 #define PROF__EXTRA_SLOTS \
-    ((sizeof(prof_extra) + PROF__GROUP_SHARE) / (PROF__SLOT_SHARE + PROF__WIDE_SHARE - 40) + 1)
+    ((sizeof(prof_extra) + PROF__GROUP_COST) / (PROF__SLOT_COST + PROF__WIDE_COST - 40) + 1)
 
 /* A record that is being written, in the slow path. */
 typedef struct prof__long {
@@ -8738,12 +8738,12 @@ PROF__FN size_t prof__text_bytes(const char *s, size_t most) {
 PROF__FN bool prof__widen(struct prof_trace *s) {
     size_t more;
     if (prof__wide(s)) return true;
-    more = s->slot_count * (PROF__WIDE_SHARE - s->beside);
-    if (s->lean) more += s->slot_count * PROF__SLOT_SHARE;
+    more = s->slot_count * (PROF__WIDE_COST - s->beside);
+    if (s->lean) more += s->slot_count * PROF__SLOT_COST;
     if (!prof__arena_fits(more)) return false;
     prof__arena.promised += more;
     s->lean = false;
-    s->beside = PROF__WIDE_SHARE;
+    s->beside = PROF__WIDE_COST;
     return true;
 }
 
@@ -8762,7 +8762,7 @@ PROF__RARE bool prof__widen_now(prof__state *t) {
 /* Records a step that ends now: {start}{end}{number}. Where events are made of it empty slots come
    before: with them, and two of its own, comes the room for what a step takes beside an event. */
 PROF__FN void prof__put_step(uint64_t start, uint64_t number) {
-    uint32_t more = PROF__STEP_SHARE / (PROF__SLOT_SHARE + PROF__FORK_SHARE) - 1;
+    uint32_t more = PROF__STEP_COST / (PROF__SLOT_COST + PROF__FORK_COST) - 1;
     prof__long l;
     if (prof__trace.records_only) more = 0;
     if (!prof__long_open(&l, more + 3, 0)) return;
@@ -8997,7 +8997,7 @@ PROF__CALL void prof_module_push(const char *name) {
 PROF__CALL void prof_module_pop(void) { prof__module_put(PROF__MODULE_POP, ""); }
 
 /* ---- memory: {tick} {address} {bytes} {what | depth << 8 | device type << 16 | index << 24 |
-   category << 32}; depth 255: no zone is open. The analysis share of these slots has room for the
+   category << 32}; depth 255: no zone is open. The analysis cost of these slots has room for the
    event that memory outside of zones becomes ---- */
 
 PROF__FN void prof__memory_put(uint32_t what, uintptr_t address, uint64_t bytes,
@@ -11712,8 +11712,8 @@ PROF__FN prof_extra *prof__pack_extra(prof__pack *k, const prof_extra *from) {
 }
 
 /* Bytes of analysis that an event from outside entails. */
-#define PROF__OUTSIDE_SHARE \
-    (PROF__SLOT_SHARE + PROF__WIDE_SHARE + PROF__GROUP_SHARE + PROF__LANE_SHARE)
+#define PROF__OUTSIDE_COST \
+    (PROF__SLOT_COST + PROF__WIDE_COST + PROF__GROUP_COST + PROF__LANE_COST)
 
 PROF__FN const char *prof__device_name(uint8_t type) {
     static const char names[][12] = {
@@ -11799,7 +11799,7 @@ PROF__FN prof_result prof__submit_event(struct prof_trace *s, const void *events
     number = prof__name_add(name, length, hash);
     if (e->extra) (void)prof__pack_extra(&pack, e->extra);
     to = number ? (struct prof__submitted *)prof__take(prof__align(sizeof *to) + pack.used,
-                                                       PROF__OUTSIDE_SHARE + kernels) : NULL;
+                                                       PROF__OUTSIDE_COST + kernels) : NULL;
     if (!to) return PROF_ERROR_MEMORY;
     to->event = *e;
     to->event.site = PROF__PUSHED + number - 1;
@@ -11870,7 +11870,7 @@ PROF__FN prof_result prof__submit_change(struct prof_trace *s, const void *chang
     if ((!c->is_free && c->bytes >> 63) || (placed ? c->thread : 0) >= s->thread_count)
         return PROF_ERROR_INVALID;
     to = (prof__late *)prof__take(prof__align(sizeof *to),
-                                  PROF__OUTSIDE_SHARE + prof__align(sizeof to->memory));
+                                  PROF__OUTSIDE_COST + prof__align(sizeof to->memory));
     if (!to) return PROF_ERROR_MEMORY;
     memset(to, 0, sizeof *to);
     to->memory.ns = c->ns;
@@ -12069,14 +12069,14 @@ PROF__CALL uint32_t prof_queue(prof_device device, const char *name) {
 }
 
 /* Bytes that a writer of traces needs for a row of a device. */
-#define PROF__ROW_SHARE 112u
+#define PROF__ROW_COST 112u
 
 /* Makes the extras of a queue's work. False: no room. */
 PROF__FN bool prof__queue_open(struct prof_trace *s, uint32_t queue) {
     const size_t size = PROF__ROWS * sizeof(prof_extra);
     prof_extra *x = prof__devices.queues[queue].rows;
     if (x) return true;
-    x = (prof_extra *)prof__take(size, PROF__ROWS * PROF__ROW_SHARE);
+    x = (prof_extra *)prof__take(size, PROF__ROWS * PROF__ROW_COST);
     if (!x) return false;
     memset(x, 0, size);
     for (uint32_t i = 0; i < PROF__ROWS; i++) {
@@ -12096,20 +12096,20 @@ PROF__FN bool prof__launch_rows_promise(struct prof_trace *s) {
     while (types < PROF__DEVICE_TYPES && s->device_types[types]) types++;
     rows = types * prof__sites.names.count;
     if (rows <= s->outside.launch_rows) return true;
-    if (!prof__arena_fits((rows - s->outside.launch_rows) * prof__site_share())) return false;
-    prof__arena.promised += (rows - s->outside.launch_rows) * prof__site_share();
+    if (!prof__arena_fits((rows - s->outside.launch_rows) * prof__site_cost())) return false;
+    prof__arena.promised += (rows - s->outside.launch_rows) * prof__site_cost();
     s->outside.launch_rows = rows;
     return true;
 }
 
 /* Bytes that the analysis of a launch takes. */
-#define PROF__LAUNCH_SHARE (PROF__SLOT_SHARE + PROF__WIDE_SHARE)
+#define PROF__LAUNCH_COST (PROF__SLOT_COST + PROF__WIDE_COST)
 
 /* Room for a launch; NULL: there is none. */
 PROF__FN prof__launch *prof__launch_take(struct prof_trace *s) {
     struct prof__launches *b = s->outside.launches;
     if (!b || b->count == PROF__LAUNCHES) {
-        b = (struct prof__launches *)prof__take(sizeof *b, PROF__LAUNCHES * PROF__LAUNCH_SHARE);
+        b = (struct prof__launches *)prof__take(sizeof *b, PROF__LAUNCHES * PROF__LAUNCH_COST);
         if (!b) return NULL;
         b->next = s->outside.launches;
         b->count = 0;
@@ -12370,7 +12370,7 @@ PROF__FN uint32_t prof__link_parent(prof__linker *k, uint32_t *top, uint32_t i) 
 
 /* Links all events, which are in order, to parents and children. A change of memory, which is no
    child, gets the zone around it as its parent: see prof__memory_charge. scratch: 12 bytes an
-   event, and PROF__LANE_SHARE for each thread and each event with a node. */
+   event, and PROF__LANE_COST for each thread and each event with a node. */
 PROF__FN void prof__link(struct prof_trace *s, char *scratch, uint32_t lanes) {
     prof__linker k;
     memset(&k, 0, sizeof k);
@@ -12510,22 +12510,22 @@ PROF__FN uint32_t *prof__sequence_slot(prof__sequences *q, const prof_event *e, 
 }
 
 /* The bytes of scratch memory that queries need. */
-PROF__FN size_t prof__query_share(const struct prof_trace *s) {
+PROF__FN size_t prof__query_cost(const struct prof_trace *s) {
     size_t rows = prof__sites_of(s) + prof__other_rows(s) + s->detail_rows;
-    return (size_t)s->event_count * (PROF__SLOT_SHARE + s->beside - sizeof(prof_event)) +
-           rows * PROF__GROUP_SHARE + 4096;
+    return (size_t)s->event_count * (PROF__SLOT_COST + s->beside - sizeof(prof_event)) +
+           rows * PROF__GROUP_COST + 4096;
 }
 
 /* The most that the passes need, averages with as many rows as events (percentiles: 72), and what
    writers keep of threads. */
 PROF__FN size_t prof__built_scratch(size_t events, size_t threads) {
-    return prof__align(events * (PROF__GROUP_SHARE + 72) + threads * 4 + 1024);
+    return prof__align(events * (PROF__GROUP_COST + 72) + threads * 4 + 1024);
 }
 
 /* Takes memory from the end of the scratch memory; NULL: queries need it. */
 PROF__FN char *prof__stack_take(struct prof_trace *s, size_t bytes) {
     size_t keep = s->built ? prof__built_scratch(s->event_count, s->thread_count)
-                           : prof__query_share(s);
+                           : prof__query_cost(s);
     bytes = prof__align(bytes);
     if ((size_t)(prof__scratch_end(s) - s->scratch) < keep + bytes) return NULL;
     return s->limit -= bytes;
@@ -12940,7 +12940,7 @@ PROF__FN const prof_extra *prof__path_extra(struct prof_trace *s, const prof__pa
     size_t count = above ? above->stack_count : 0;
     size_t size = strlen(first) + strlen(site->function) + 16;
     prof_extra *x = (prof_extra *)(void *)prof__stack_take(
-        s, sizeof *x + (count + 1) * sizeof *stack + size + PROF__GROUP_SHARE);
+        s, sizeof *x + (count + 1) * sizeof *stack + size + PROF__GROUP_COST);
     if (!x) {
         PROF__COUNT(prof__loose.details_cut);
         return NULL;
@@ -12965,7 +12965,7 @@ PROF__FN void prof__stacks_set(struct prof_trace *s) {
     uint32_t *index = of_event + n, *slot;
     prof__paths p;
     if (!n || !prof__session.desc.with_stack) return;
-    if ((size_t)(prof__scratch_end(s) - s->scratch) < prof__query_share(s)) {
+    if ((size_t)(prof__scratch_end(s) - s->scratch) < prof__query_cost(s)) {
         PROF__COUNT(prof__loose.details_cut);
         return;
     }
@@ -13327,9 +13327,9 @@ PROF__FN bool prof__analysis_open(struct prof_trace *s, bool all) {
     size_t n = s->event_count, left;
     char *p = (char *)(void *)(s->events + n);
     s->scratch = p = prof__beside_lay(s, p);
-    n *= PROF__SLOT_SHARE + s->beside - sizeof(prof_event) - (prof__wide(s) ? sizeof *s->side : 0);
-    if (PROF__BARE) n += prof__sites_of(s) * prof__site_share();
-    else if (prof__lean(s) && n) n += prof__sites_of(s) * prof__site_share() + 4096;
+    n *= PROF__SLOT_COST + s->beside - sizeof(prof_event) - (prof__wide(s) ? sizeof *s->side : 0);
+    if (PROF__BARE) n += prof__sites_of(s) * prof__site_cost();
+    else if (prof__lean(s) && n) n += prof__sites_of(s) * prof__site_cost() + 4096;
     left = p <= prof__scratch_end(s) ? (size_t)(prof__scratch_end(s) - p) : 0;
     if (p <= prof__scratch_end(s) && left >= n && (all || p == (char *)s->events)) return true;
     if (prof__lean(s)) return prof__analysis_refuse(s, (size_t)(p - (char *)s->events) + n);
@@ -15251,7 +15251,7 @@ typedef struct prof__cover {
     int64_t start_ns, end_ns;
 } prof__cover;
 
-/* What a writer knows of device events. In the scratch memory, where PROF__GROUP_SHARE makes room:
+/* What a writer knows of device events. In the scratch memory, where PROF__GROUP_COST makes room:
    106 bytes for each device event and for each call that launches one. */
 typedef struct prof__gpu {
     const struct prof_trace *s;
@@ -18969,7 +18969,7 @@ PROF__CALL prof_result prof_dump(prof_sink out) {
    for one more at least. */
 PROF__FN bool prof__page_free(void) {
     const struct prof_trace *s = &prof__trace;
-    size_t one = s->plan.state + 4 * prof__sites.share, used = (s->row_count + 1) * one;
+    size_t one = s->plan.state + 4 * prof__sites.cost, used = (s->row_count + 1) * one;
     size_t all = (size_t)(prof__arena.end - prof__arena.base);
     size_t kept = PROF__MAX(s->max_threads * one, all / 8);
     kept = PROF__MAX(kept, used) - used;
@@ -19728,7 +19728,7 @@ PROF__CALL size_t prof_arena_size(const prof_desc *desc) {
     uint32_t shape = desc ? prof__shape_of(desc) : 16, threads = shape >> 16;
     size_t size = (threads ? threads : 1) * prof__plan_make(&p, shape, 0);
     if (shape & PROF__SHAPE_EVENTS) size = size * 64 / 7 + 64;
-    if (!(shape & PROF__SHAPE_RECORDS_ONLY)) size += (prof__sites.count + 1) * prof__site_share();
+    if (!(shape & PROF__SHAPE_RECORDS_ONLY)) size += (prof__sites.count + 1) * prof__site_cost();
     return 15 + size;
 }
 
@@ -19746,10 +19746,10 @@ PROF__FN prof_result prof__open_session(uint32_t shape, const prof__parts *parts
     s->max_threads = shape >> 16;
     s->records_only = (shape & PROF__SHAPE_RECORDS_ONLY) != 0;
     prof__sites.names.count = 0;
-    prof__sites.share = s->records_only ? 0 : prof__site_share();
+    prof__sites.cost = s->records_only ? 0 : prof__site_cost();
     prof__arena.low = prof__arena.base;
     prof__arena.high = prof__arena.base + prof__arena.room;
-    if (!prof__promise((prof__sites.count + 1) * prof__sites.share)) return PROF_ERROR_MEMORY;
+    if (!prof__promise((prof__sites.count + 1) * prof__sites.cost)) return PROF_ERROR_MEMORY;
     if (shape & PROF__SHAPE_EVENTS) prof__arena.room = prof__arena.room / 64 * 7;
     if (PROF__MAX(s->max_threads, 1) * prof__plan_make(&s->plan, shape, prof__arena.room) >
         prof__arena.room) return PROF_ERROR_MEMORY;
@@ -19889,17 +19889,17 @@ PROF__FN prof__needs prof__needs_of(const prof_desc *d) {
     if (!n.records_only ||
         (d->mode == PROF_MODE_STREAM && d->stream_format == PROF_STREAM_RAW))
         n.wants |= PROF__WANTS_DETAILS;  /* attributes, memory, ranges and arrows */
-    n.beside = wide ? PROF__WIDE_SHARE : prof__has_schedule(d) ? PROF__FORK_SHARE : 0;
+    n.beside = wide ? PROF__WIDE_COST : prof__has_schedule(d) ? PROF__FORK_COST : 0;
     n.lean = d->keep == PROF_KEEP_ROWS && d->mode <= PROF_MODE_RING && !n.beside &&
              !prof__devices.count && !prof__execution.registered;
-    n.event = sizeof(prof__record) + (n.records_only ? 0 : PROF__SLOT_SHARE + n.beside);
+    n.event = sizeof(prof__record) + (n.records_only ? 0 : PROF__SLOT_COST + n.beside);
     n.record = n.lean ? sizeof(prof__record) : n.event;
     n.chunk = PROF__RESERVE((size_t)depth) + PROF__CLAIMS + 24;
     n.chunk = prof__align(n.chunk * sizeof(prof__record));
     n.begin = prof__state_size(depth) + prof__align(sizeof(prof__row)) + sizeof(prof_thread_info) +
-              PROF__LANE_SHARE + depth * sizeof(prof__open);
+              PROF__LANE_COST + depth * sizeof(prof__open);
     if (d->mode == PROF_MODE_AGGREGATE) {
-        n.thread = n.begin += prof__sums_share(depth);
+        n.thread = n.begin += prof__sums_cost(depth);
         return n;
     }
     n.begin += (n.ring ? 4 : 2) * prof__align(sizeof(prof__segment)) + depth * n.record;
@@ -19915,18 +19915,18 @@ PROF__FN const char *prof__unstreamable(const prof_desc *d) {
          : prof__execution.registered ? "an execution trace"
          : d->stream_format != PROF_STREAM_CHROME ? NULL
          : prof__devices.count ? "device work"
-         : prof__needs_of(d).beside == PROF__WIDE_SHARE ? "what zones carry" : NULL;
+         : prof__needs_of(d).beside == PROF__WIDE_COST ? "what zones carry" : NULL;
 }
 
 /* For alignment, and for the rows of zones without a site and of the library's own sites. */
-#define PROF__FIXED_SHARE (64 + (1 + PROF__OWN_SITES) * prof__site_share())
+#define PROF__FIXED_COST (64 + (1 + PROF__OWN_SITES) * prof__site_cost())
 
 /* The least arena. With a schedule threads may hold a chunk of the last window; there are steps. */
 PROF__FN size_t prof__need(const prof_desc *d, uint32_t threads) {
     prof__needs n = prof__needs_of(d);
-    if (prof__has_schedule(d)) n.thread += n.chunk + PROF__STEP_SHARE;
+    if (prof__has_schedule(d)) n.thread += n.chunk + PROF__STEP_COST;
     if (d->mode == PROF_MODE_AGGREGATE) threads++;   /* for the merged sums */
-    return PROF__FIXED_SHARE + prof__sites_marked() * prof__site_share() + threads * n.thread;
+    return PROF__FIXED_COST + prof__sites_marked() * prof__site_cost() + threads * n.thread;
 }
 
 PROF__CALL size_t prof_arena_size(const prof_desc *desc) {
@@ -19986,7 +19986,7 @@ PROF__FN void prof__states_free(struct prof_trace *s) {
         if (!prof__state_used(t)) memset(p, 0, offsetof(prof__state, frames));
         else if (t->segment && !t->sums.on) prof__chunk_give(t);
         if (t->promised) {
-            prof__arena.promised -= prof__state_share(t->slots);
+            prof__arena.promised -= prof__state_cost(t->slots);
             s->slot_count -= t->slots;
         }
         t->promised = 0;
@@ -20010,7 +20010,7 @@ PROF__FN void prof__prefault(void) {
    threads, for which there is room. */
 PROF__FN void prof__sums_keep(struct prof_trace *s, const prof__needs *n, size_t size,
                              size_t left) {
-    size_t share = s->max_threads * prof__sums_share(s->max_depth), first;
+    size_t cost = s->max_threads * prof__sums_cost(s->max_depth), first;
     if (n->ring) {
         s->sums.each = n->begin - s->pool.state_size;
         prof__arena.seats = s->max_threads * s->sums.each;
@@ -20019,7 +20019,7 @@ PROF__FN void prof__sums_keep(struct prof_trace *s, const prof__needs *n, size_t
     }
     s->sums.each = prof__sums_first(s->max_depth);
     s->sums.on = prof__session.desc.when_full == PROF_FULL_CONTINUE;
-    s->sums.reserved = PROF__MAX(size / 16, PROF__MIN(share, size / 8));
+    s->sums.reserved = PROF__MAX(size / 16, PROF__MIN(cost, size / 8));
     first = s->max_threads * s->sums.each;
     s->sums.reserved = PROF__MAX(s->sums.reserved, PROF__MIN(first, size / 4));
     s->sums.reserved = s->sums.on ? PROF__MIN(s->sums.reserved, left) : 0;
@@ -20054,7 +20054,7 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d, const p
     prof__states_free(s);
     prof__arena.promised = 0;
     prof__arena_avoid_owned(n->lean);
-    prof__arena.promised = PROF__FIXED_SHARE - 64 + prof__sites_marked() * prof__site_share();
+    prof__arena.promised = PROF__FIXED_COST - 64 + prof__sites_marked() * prof__site_cost();
     prof__arena.reserved = prof__arena.seats = 0;
     prof__arena.closed = false;
     if (!prof__arena_fits(0)) return false;
@@ -20190,8 +20190,8 @@ PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
     const bool again = row->open != NULL;   /* it has room for them of an older window */
     uint32_t slots, room;
     PROF__ASSERT(t->promised == t->generation &&
-                 prof__arena.promised >= prof__state_share(t->slots));
-    prof__arena.promised -= prof__state_share(t->slots);   /* it is taken now */
+                 prof__arena.promised >= prof__state_cost(t->slots));
+    prof__arena.promised -= prof__state_cost(t->slots);   /* it is taken now */
     prof__trace.slot_count -= t->slots;
     t->promised = 0;
     if (!again) row->open = (prof__open *)(void *)prof__arena.low;
@@ -20219,7 +20219,7 @@ PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
     if (again || !row->open_count) room = 0;
     if (!again && !room) row->open = NULL;
     /* It was promised. */
-    (void)prof__take_reserved(room * sizeof *row->open, slots * prof__slot_share());
+    (void)prof__take_reserved(room * sizeof *row->open, slots * prof__slot_cost());
     prof__trace.slot_count += slots;
 }
 

@@ -104,8 +104,8 @@ static int least(uint32_t contexts, size_t most) {
     desc.max_depth = 4;
     desc.max_threads = contexts;
     size = prof_arena_size(&desc);
-    if (size > most + prof__sites.count * prof__site_share()) return 41;
-    if (start(&desc, PROF_MODE_RING, size + 2 * prof__site_share()) != PROF_OK) return 42;
+    if (size > most + prof__sites.count * prof__site_cost()) return 41;
+    if (start(&desc, PROF_MODE_RING, size + 2 * prof__site_cost()) != PROF_OK) return 42;
     for (int i = 0; i < 100; i++) { PROF_BLOCK("main before") {} }
     if (contexts > 1) interrupted();
     prof_stop();

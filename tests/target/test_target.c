@@ -1020,7 +1020,7 @@ static void test_target_ring_of_late_interrupts(void) {
         size_t threads;
         desc.max_threads = size == 16384 ? contexts : 0;   /* memory is kept for so many */
         desc.memory = memory;
-        desc.memory_size = size + prof__sites.count * prof__site_share();
+        desc.memory_size = size + prof__sites.count * prof__site_cost();
         desc.mode = PROF_MODE_RING;
         desc.max_depth = 4;
         EQUAL(prof_start(&desc), PROF_OK);
@@ -1049,7 +1049,7 @@ static void test_target_dump_interrupted(void) {
     prof_trace *trace;
     unsigned slots, blocks;
     desc.memory = memory;
-    desc.memory_size = 8192 + prof__sites.count * prof__site_share();
+    desc.memory_size = 8192 + prof__sites.count * prof__site_cost();
     desc.mode = PROF_MODE_RING;
     desc.max_depth = 4;
     memset(&o, 0, sizeof o);
