@@ -15219,7 +15219,7 @@ PROF__FN bool prof__is_overhead_row(const prof_thread_info *t) {
 typedef struct prof__chrome {
     prof__out *o;
     const struct prof_trace *s;
-    struct prof__gpu *gpu;
+    struct prof__gpu *gpu;               /* NULL: a stream, of plain zones alone */
     prof__lead lead;                     /* of the last plain zone or moment */
 } prof__chrome;
 
@@ -16443,8 +16443,9 @@ PROF__FN void prof__chrome_moment(prof__chrome *w, const prof__moment *m) {
                             m->kind == PROF__MOMENT_REAL);
 }
 
-PROF__FN void prof__chrome_event(prof__chrome *w, const prof_event *e) {
-    if (PROF__UNLIKELY(prof__chrome_other(w->o, w->gpu, e))) return;
+PROF__FN void prof__chrome_event(void *chrome, const prof_event *e) {
+    prof__chrome *w = (prof__chrome *)chrome;
+    if (w->gpu && PROF__UNLIKELY(prof__chrome_other(w->o, w->gpu, e))) return;
     prof__chrome_at(w, e->thread);
     prof__chrome_zone(w->o, &w->lead, e->name, e->start_ns, e->end_ns, e->flags);
     prof__event_on_cpu(w->o, w->s, e);
@@ -16452,25 +16453,25 @@ PROF__FN void prof__chrome_event(prof__chrome *w, const prof_event *e) {
 
 /* ---- zones in the order of their ends, in an order that readers nest right ---- */
 
-/* Readers take the first of two events that begin together for the outer one. So a zone waits while
-   the zone around it may have begun with it. Those that began together stand one behind the other:
-   a run, which is written by depth. Zero all but the caller's fields. */
-typedef struct prof__waiting { int64_t start_ns; uint32_t depth, first; } prof__waiting;
+/* Writes zones where there are no events: thread by thread, as they end. Readers take the first of
+   two events that begin together for the outer one. So a zone waits while the zone around it may
+   have begun with it. Those that began together stand one behind the other: a run, which is written
+   by depth. */
 typedef struct prof__order {
-    prof__waiting *waits;                   /* the caller's. first: where its run begins */
-    uint32_t room, count;                /* its slots, and how many zones wait */
-    void (*write)(void *user, uint32_t slot);   /* writes the zone that waits at this slot */
+    void (*write)(void *user, const prof_event *zone);
     void *user;
+    prof_event *held;                    /* first_child: where its run begins */
+    uint32_t room, count;                /* of held: its slots, and how many zones wait there */
 } prof__order;
 
 /* Writes a run: by depth, zones of equal depth as they came. */
 PROF__FN void prof__order_write(const prof__order *o, uint32_t first, uint32_t end) {
     uint32_t depth = 255, left = end - first;
-    for (uint32_t i = first; i < end; i++) depth = PROF__MIN(depth, o->waits[i].depth);
+    for (uint32_t i = first; i < end; i++) depth = PROF__MIN(depth, o->held[i].depth);
     for (; left; depth++) {
         for (uint32_t i = first; i < end; i++) {
-            if (o->waits[i].depth != depth) continue;
-            (o->write)(o->user, i);
+            if (o->held[i].depth != depth) continue;
+            (o->write)(o->user, o->held + i);
             left--;
         }
     }
@@ -16479,86 +16480,67 @@ PROF__FN void prof__order_write(const prof__order *o, uint32_t first, uint32_t e
 /* Writes all zones that wait: at the end of a thread's zones or of the file. */
 PROF__FN void prof__order_end(prof__order *o) {
     for (uint32_t first = 0, end = 1; first < o->count; first = end++) {
-        while (end < o->count && o->waits[end].first == first) end++;
+        while (end < o->count && o->held[end].first_child == first) end++;
         prof__order_write(o, first, end);
     }
     o->count = 0;
 }
 
-/* The slot for the next zone of a thread, at most 255 deep. Writes the zones that are certain to
-   come before it, and where no slot is left all that wait. */
-PROF__FN uint32_t prof__order_add(prof__order *o, uint32_t depth, int64_t start_ns) {
-    const prof__waiting *last;
-    prof__waiting own = { start_ns, PROF__MIN(depth, 255u), 0 };
-    for (; o->count; o->count = last->first) {
-        last = o->waits + o->count - 1;
-        if (last->start_ns == start_ns) break;
+/* Adds the next zone of a thread. Writes the zones that are certain to come before it, and where
+   no slot is left all that wait. */
+PROF__FN void prof__order_add(prof__order *o, const prof_event *e) {
+    const prof_event *last;
+    uint32_t first;
+    if (!o->room) {
+        (o->write)(o->user, e);
+        return;
+    }
+    for (; o->count; o->count = last->first_child) {
+        last = o->held + o->count - 1;
+        if (last->start_ns == e->start_ns) break;
         /* Certain: it lies in the zone, nothing is around it, or one beside it began before it. */
-        if (last->depth <= own.depth && last->depth &&
-            (!last->first || o->waits[last->first - 1].depth != last->depth)) break;
-        prof__order_write(o, last->first, o->count);
+        if (last->depth <= e->depth && last->depth &&
+            (!last->first_child || o->held[last->first_child - 1].depth != last->depth)) break;
+        prof__order_write(o, last->first_child, o->count);
     }
     if (o->count == o->room) prof__order_end(o);
-    own.first = o->count;
-    if (o->count && o->waits[o->count - 1].start_ns == start_ns)
-        own.first = o->waits[o->count - 1].first;
-    o->waits[o->count] = own;
-    return o->count++;
+    first = o->count;
+    if (first && o->held[first - 1].start_ns == e->start_ns) first = o->held[first - 1].first_child;
+    o->held[o->count] = *e;
+    o->held[o->count++].first_child = first;
 }
 
-/* Writes zones where there are no events: thread by thread, as they end. prof__order holds back
-   those that a reader would nest wrongly. */
-typedef struct prof__by_end {
-    prof__chrome *w;
-    prof_event *held;
-    prof__order order;
-} prof__by_end;
-
-PROF__FN void prof__by_end_row(void *user, const prof__row *row) {
+PROF__FN void prof__order_row(void *order, const prof__row *row) {
     (void)row;
-    prof__order_end(&((prof__by_end *)user)->order);
+    prof__order_end((prof__order *)order);
 }
 
-PROF__FN void prof__by_end_held(void *user, uint32_t slot) {
-    prof__by_end *u = (prof__by_end *)user;
-    prof__chrome_event(u->w, u->held + slot);
-}
-
-PROF__FN void prof__by_end_take(void *user, const prof__close *c) {
-    prof__by_end *u = (prof__by_end *)user;
+PROF__FN void prof__order_take(void *order, const prof__close *c) {
     prof_event e = prof__site_event(c->what);
     e.start_ns = c->start_ns;
     e.end_ns = c->end_ns;
     e.thread = c->thread;
     e.depth = (uint8_t)c->depth;
     e.flags = c->flags;
-    if (u->order.room) u->held[prof__order_add(&u->order, c->depth, c->start_ns)] = e;
-    else prof__chrome_event(u->w, &e);
+    prof__order_add((prof__order *)order, &e);
 }
 
-PROF__FN void prof__by_end_moment(void *user, const prof__moment *m) {
-    prof__chrome_moment(((prof__by_end *)user)->w, m);
+PROF__FN void prof__order_moment(void *order, const prof__moment *m) {
+    prof__chrome_moment((prof__chrome *)((prof__order *)order)->user, m);
 }
 
 PROF__FN void prof__chrome_by_end(prof__chrome *w) {
-    const struct prof_trace *s = w->s;
-    size_t room = (size_t)(prof__scratch_end(s) - s->scratch);
-    prof__by_end u;
+    size_t room = (size_t)(prof__scratch_end(w->s) - w->s->scratch) / sizeof(prof_event);
+    prof__order order = { prof__chrome_event, w, (prof_event *)(void *)w->s->scratch, 0, 0 };
     prof__feed feed;
     memset(&feed, 0, sizeof feed);
-    memset(&u, 0, sizeof u);
-    feed.row = prof__by_end_row;
-    feed.take = prof__by_end_take;
-    feed.moment = prof__by_end_moment;
-    feed.user = &u;
-    u.w = w;
-    u.held = (prof_event *)(void *)s->scratch;
-    u.order.room = (uint32_t)PROF__MIN(room / (sizeof *u.held + sizeof *u.order.waits), 1u << 20);
-    u.order.waits = (prof__waiting *)(void *)(u.held + u.order.room);
-    u.order.write = prof__by_end_held;
-    u.order.user = &u;
+    feed.row = prof__order_row;
+    feed.take = prof__order_take;
+    feed.moment = prof__order_moment;
+    feed.user = &order;
+    order.room = (uint32_t)PROF__MIN(room, 1u << 20);
     prof__closes_of_records(&feed);
-    prof__order_end(&u.order);
+    prof__order_end(&order);
 }
 
 /* Writes the rows, and all that is in them. */
@@ -18150,13 +18132,7 @@ PROF__FN void prof__raw_now(prof__raw *w) {
 PROF__FN void prof__dump_states(prof__raw *w, const struct prof_trace *s);
 
 /* Zones that prof__order holds back until their order is known: as many as fit half the buffer. */
-enum { PROF__SHOWN = 32, PROF__SHOWN_BYTES = PROF__OUT_SIZE / 2 / PROF__SHOWN };
-typedef struct prof__shown {
-    prof__item held[PROF__SHOWN];
-    prof__waiting waits[PROF__SHOWN];
-    prof__order order;
-    uint64_t end;                        /* of the last zone */
-} prof__shown;
+enum { PROF__HELD = 32, PROF__HELD_BYTES = PROF__OUT_SIZE / 2 / PROF__HELD };
 
 /* A dump's copies of a thread in sums. */
 typedef struct prof__dumped {
@@ -18164,14 +18140,14 @@ typedef struct prof__dumped {
     prof__record block[2048];            /* prof__block_take: 16 KiB at most */
 } prof__dumped;
 
-/* What leaves while a session is open. raw and shown are the owner's; in a session that is not
+/* What leaves while a session is open. raw and held are the owner's; in a session that is not
    streamed raw is the dump's, as dumped always is, which has set busy. */
 static struct prof__outgoing {
     uintptr_t owner;                     /* the thread that writes the stream, by its TLS */
     uint32_t busy;                       /* 1: a dump is being written. 32 bits, to be atomic */
     uint32_t settled;                    /* 1: no window is opening or closing */
     prof__raw raw;                       /* the stream's, or a dump's */
-    prof__shown shown;
+    prof_event held[PROF__HELD];
     prof__dumped dumped;
 } prof__outgoing;
 
@@ -18219,45 +18195,44 @@ PROF__FN prof__segment *prof__stream_find(uint32_t *row, size_t last, prof__span
     return g;
 }
 
-PROF__FN void prof__shown_write(void *chrome, uint32_t slot) {
-    prof__chrome_item((struct prof__chrome_stream *)chrome, prof__outgoing.shown.held + slot);
-}
-
 /* Writes the head and the thread's name, if they are new, and records until the buffer is half
    full. False: the sink failed: all of it comes again. */
 PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span) {
     struct prof__chrome_stream *c = &prof__chrome_out;
-    prof__shown *h = &prof__outgoing.shown;
-    prof__order *order = &h->order;
+    prof__chrome chrome = { &c->out, &prof__trace, NULL, { 0, 0, 0, "" } };
+    prof__order order = { prof__chrome_event, &chrome, prof__outgoing.held, PROF__HELD, 0 };
     prof__span next = *span;
+    uint64_t last = 0;                   /* the end of the last zone */
     uint32_t announced = PROF__LOAD(row->announced);
     bool had_head = c->has_head;
     prof__out_open(&c->out, w->sink);
     prof__chrome_tell(row, false);
-    order->room = PROF__SHOWN;
-    order->waits = h->waits;
-    order->write = prof__shown_write;
-    order->user = c;
+    chrome.lead = c->lead;
     while (next.at < next.end) {
         prof__item i;
         prof__cursor k = { next.at, next.end, next.base, 0 };
         size_t used = (size_t)(c->out.p - c->out.buf);
         (void)prof__next(&k, &i);
-        if (used > PROF__OUT_SIZE / 2 && (i.end != h->end ||
-            used + PROF__SHOWN_BYTES * (order->count + 1) >= PROF__OUT_SIZE)) break;
+        if (used > PROF__OUT_SIZE / 2 && (i.end != last ||
+            used + PROF__HELD_BYTES * (order.count + 1) >= PROF__OUT_SIZE)) break;
         next.at = k.at;
         next.base = k.base;
         if (!prof__item_shows(&i) || !prof__site_known(i.site_depth >> 8)) continue;
         next.zones += prof__item_is_zone(&i);
         if (prof__item_is_zone(&i)) {
-            int64_t start = prof__to_ns(&c->scale, prof__item_start(&i));
-            h->held[prof__order_add(order, i.site_depth & 0xff, start)] = i;
-            h->end = i.end;
+            prof_event e = prof__site_event(i.site_depth >> 8);
+            e.start_ns = prof__to_ns(&c->scale, prof__item_start(&i));
+            e.end_ns = prof__to_ns(&c->scale, i.end);
+            e.thread = c->lead.thread;
+            e.depth = (uint8_t)i.site_depth;
+            e.flags = prof__item_flags(&i);
+            prof__order_add(&order, &e);
+            last = i.end;
         } else {
             prof__chrome_item(c, &i);
         }
     }
-    prof__order_end(order);
+    prof__order_end(&order);
     w->failed = prof__out_close(&c->out) != PROF_OK;
     if (!w->failed) {
         *span = next;

@@ -663,20 +663,31 @@ call_sums_stats call_sums_get_stats(const call_sums *s) {
 
 /* ---- Zones in the order of their ends ---- */
 
-struct end_order { prof__order order; };
+struct end_order {
+    prof__order order;
+    void (*write)(void *user, uint32_t slot);
+    void *user;
+};
+
+static void write_slot(void *order, const prof_event *zone) {
+    const end_order *o = (const end_order *)order;
+    o->write(o->user, (uint32_t)(zone - o->order.held));
+}
 
 end_order *end_order_new(void (*write)(void *user, uint32_t slot), void *user) {
     end_order *o = (end_order *)calloc(1, sizeof *o);
     if (!o) return NULL;
-    o->order.write = write;
-    o->order.user = user;
+    o->order.write = write_slot;
+    o->order.user = o;
+    o->write = write;
+    o->user = user;
     return o;
 }
 
 bool end_order_room(end_order *o, uint32_t room) {
-    prof__waiting *waits = (prof__waiting *)realloc(o->order.waits, room * sizeof *waits);
-    if (!waits) return false;
-    o->order.waits = waits;
+    prof_event *held = (prof_event *)realloc(o->order.held, room * sizeof *held);
+    if (!held) return false;
+    o->order.held = held;
     o->order.room = room;
     return true;
 }
@@ -684,12 +695,17 @@ bool end_order_room(end_order *o, uint32_t room) {
 bool end_order_is_full(const end_order *o) { return o->order.count == o->order.room; }
 
 uint32_t end_order_add(end_order *o, uint32_t depth, int64_t start_ns) {
-    return prof__order_add(&o->order, depth, start_ns);
+    prof_event zone;
+    memset(&zone, 0, sizeof zone);
+    zone.start_ns = start_ns;
+    zone.depth = (uint8_t)PROF__MIN(depth, 255u);
+    prof__order_add(&o->order, &zone);
+    return o->order.count - 1;
 }
 
 void end_order_end(end_order *o) { prof__order_end(&o->order); }
 
 void end_order_free(end_order *o) {
-    free(o->order.waits);
+    free(o->order.held);
     free(o);
 }
