@@ -17755,8 +17755,7 @@ PROF__CALL uint64_t prof_flops(const char *name, const prof_shape *inputs, uint3
 
    The stream writes records while the session goes on; the dump writes all records at one moment.
    - A block has its size, its type and a checksum, so that a reader finds the next one after
-   damage.
-     Sites and threads, which records refer to by number, have blocks of their own: they come before
+     damage. Sites and threads, which records refer to by number, have blocks of their own: they come before
      the records, and are repeated.
    - The dump takes no lock, and writes only what was consistent when it was copied. */
 
@@ -18412,28 +18411,11 @@ PROF__FN void prof__raw_event(prof__raw *w, const prof__row *row, const prof_eve
     prof__raw_end(w);
 }
 
-PROF__FN prof_result prof__stream_event(struct prof_trace *s, const prof_event *e) {
-    prof__raw *w = &prof__outgoing.raw;
-    prof__row *row;
-    bool right, asked = prof__device_asked(e->device_type);
-    prof__lock();
-    for (row = s->rows; row && row->thread != e->thread;) row = row->next;
-    right = row && prof__event_right(e) && !prof__event_late(e);
-    s->outside.rejected += !right;
-    PROF__BUMP(s->counts.not_kept, right && !asked);
-    prof__unlock();
-    if (!right) return PROF_ERROR_INVALID;
-    if (!asked) return PROF_OK;
-    prof__raw_tell(w, row);
-    prof__raw_event(w, row, e);
-    return w->failed ? PROF_ERROR_SINK : PROF_OK;
-}
-
 /* Events that the sink does not take are lost and counted, since nothing keeps them. */
 PROF__FN prof_result prof__submit_streamed(const prof_event *events, size_t count) {
     struct prof_trace *s = &prof__trace;
+    prof__raw *w = &prof__outgoing.raw;
     prof_result result = PROF_OK;
-    size_t lost = 0;
     bool ours, failed;
     if (!prof__stream_lock())
         return prof__fail(PROF_ERROR_STATE, "events were submitted in the stream's sink");
@@ -18443,18 +18425,29 @@ PROF__FN prof_result prof__submit_streamed(const prof_event *events, size_t coun
     prof__unlock();
     failed = ours && prof__env_failed();   /* else a new session may be opening it */
     if (ours) {
-        prof__outgoing.raw.failed = false;
-        prof__raw_now(&prof__outgoing.raw);
+        w->failed = failed;
+        prof__raw_now(w);
     }
     for (size_t i = 0; ours && i < count; i++) {
-        prof_result taken = failed ? PROF_ERROR_SINK : prof__stream_event(s, events + i);
-        if (taken != PROF_OK) result = taken;
-        lost += taken == PROF_ERROR_SINK;
+        const prof_event *e = events + i;
+        bool right, asked = prof__device_asked(e->device_type);
+        prof__row *row;
+        prof__lock();
+        for (row = s->rows; row && row->thread != e->thread;) row = row->next;
+        right = row && prof__event_right(e) && !prof__event_late(e);
+        prof__unlock();
+        if (right && asked && !w->failed) {
+            prof__raw_tell(w, row);
+            prof__raw_event(w, row, e);
+        }
+        if (!right) result = PROF_ERROR_INVALID;
+        else if (asked && w->failed) result = PROF_ERROR_SINK;
+        prof__lock();
+        s->outside.rejected += !right;
+        PROF__BUMP(s->counts.not_kept, right && (!asked || w->failed));
+        prof__unlock();
     }
-    prof__lock();
-    if (lost && !failed) s->stream_failures++;
-    PROF__BUMP(s->counts.not_kept, lost);
-    prof__unlock();
+    s->stream_failures += ours && w->failed && !failed;
     prof__stream_unlock();
     if (ours) return result;
     return prof__fail(PROF_ERROR_STATE, "events were submitted while no session is open");
