@@ -17755,8 +17755,8 @@ PROF__CALL uint64_t prof_flops(const char *name, const prof_shape *inputs, uint3
 
    The stream writes records while the session goes on; the dump writes all records at one moment.
    - A block has its size, its type and a checksum, so that a reader finds the next one after
-     damage. Sites and threads, which records refer to by number, have blocks of their own: they come before
-     the records, and are repeated.
+     damage. Sites and threads, which records refer to by number, have blocks of their own: they
+     come before the records, and are repeated.
    - The dump takes no lock, and writes only what was consistent when it was copied. */
 
 /* ---- blocks ---- */
