@@ -73,8 +73,10 @@ static void read_all(const test_text *text) { read_stream(&read_back, text->data
 
 /* ---- What is marked ---- */
 
+/* A session that streams to `text`, which is emptied. */
 static prof_desc stream_desc(test_text *text) {
     prof_desc desc = test_desc();
+    memset(text, 0, sizeof *text);
     desc.mode = PROF_MODE_STREAM;
     desc.stream = test_text_sink(text);
     desc.when_full = PROF_FULL_DROP;
@@ -104,11 +106,9 @@ static void check_marked(const found *f, unsigned turns) {
 
 static void test_flush_writes_what_was_marked(void) {
     test_text text;
-    prof_desc desc;
+    prof_desc desc = stream_desc(&text);
     prof_trace *trace;
     size_t count, before;
-    memset(&text, 0, sizeof text);
-    desc = stream_desc(&text);
     EQUAL(prof_start(&desc), PROF_OK);
     test_zones(3);
     EQUAL(text.size, 0);
@@ -131,9 +131,7 @@ static void test_flush_writes_what_was_marked(void) {
 
 static void test_inline_flushes_lose_nothing(void) {
     test_text text;
-    prof_desc desc;
-    memset(&text, 0, sizeof text);
-    desc = stream_desc(&text);
+    prof_desc desc = stream_desc(&text);
     desc.memory_size = 64 << 10;
     desc.memory = malloc(desc.memory_size);
     desc.when_full = PROF_FULL_CONTINUE;
@@ -155,11 +153,9 @@ static bool slow_sink(void *user, const void *data, size_t size) {
 /* The time that a thread waits for a slow stream is counted, and told first. */
 static void test_waits_are_timed(void) {
     test_text text;
-    prof_desc desc;
+    prof_desc desc = stream_desc(&text);
     prof_stats stats;
     stats_note note;
-    memset(&text, 0, sizeof text);
-    desc = stream_desc(&text);
     desc.stream.write = slow_sink;
     desc.memory_size = 64 << 10;
     desc.memory = malloc(desc.memory_size);
@@ -180,11 +176,9 @@ static void test_waits_are_timed(void) {
 /* A stream's table has only the zones that are in sums: it says so. */
 static void test_table_of_a_stream(void) {
     test_text text, table;
-    prof_desc desc;
+    prof_desc desc = stream_desc(&text);
     prof_trace *trace;
-    memset(&text, 0, sizeof text);
     memset(&table, 0, sizeof table);
-    desc = stream_desc(&text);
     desc.max_depth = 4;
     EQUAL(prof_start(&desc), PROF_OK);
     for (int i = 0; i < 10; i++) prof_push("within");
@@ -200,10 +194,8 @@ static void test_table_of_a_stream(void) {
 /* Without a flush the chunks fill up: what does not fit is dropped, counted, and known. */
 static void test_full_chunks_drop_and_count(void) {
     test_text text;
-    prof_desc desc;
+    prof_desc desc = stream_desc(&text);
     prof_stats stats;
-    memset(&text, 0, sizeof text);
-    desc = stream_desc(&text);
     desc.memory_size = 64 << 10;
     desc.memory = malloc(desc.memory_size);
     EQUAL(prof_start(&desc), PROF_OK);
@@ -224,10 +216,8 @@ static void test_full_chunks_drop_and_count(void) {
 
 static void test_everything_a_stream_can_hold(void) {
     test_text text;
-    prof_desc desc;
+    prof_desc desc = stream_desc(&text);
     const prof_raw_item *zone;
-    memset(&text, 0, sizeof text);
-    desc = stream_desc(&text);
     EQUAL(prof_start(&desc), PROF_OK);
     prof_set_thread_name("the \"main\" thread");
     prof_instant("moment");
@@ -267,7 +257,6 @@ static void test_everything_a_stream_can_hold(void) {
 static void make_stream(test_text *text, unsigned flushes) {
     prof_desc desc = stream_desc(text);
     unsigned i;
-    memset(text, 0, sizeof *text);
     prof_start(&desc);
     for (i = 0; i < flushes; i++) {
         test_zones(3);
@@ -397,11 +386,9 @@ static size_t turn_block(unsigned char *block) {
 static void test_other_byte_order(void) {
     static const uint16_t one = 1;
     test_text text;
-    prof_desc desc;
+    prof_desc desc = stream_desc(&text);
     size_t at;
     if (!*(const unsigned char *)&one) SKIP("this machine is big-endian itself");
-    memset(&text, 0, sizeof text);
-    desc = stream_desc(&text);
     EQUAL(prof_start(&desc), PROF_OK);
     prof_set_thread_name("turned");
     prof_push("alone");
@@ -491,7 +478,6 @@ static void carrier(int number) {
 
 static void make_carried(test_text *text, int count) {
     prof_desc desc = stream_desc(text);
-    memset(text, 0, sizeof *text);
     desc.profile_memory = desc.record_shapes = true;
     EQUAL(prof_start(&desc), PROF_OK);
     for (int i = 0; i < count; i++) {
@@ -615,13 +601,11 @@ static bool submitting_write(void *user, const void *data, size_t size) {
 static void test_events_are_streamed(void) {
     submitted found_back = { 0, 0, 0 };
     test_text text;
-    prof_desc desc;
+    prof_desc desc = stream_desc(&text);
     prof_raw_desc reader;
     prof_raw *raw;
     bool works = true;
-    memset(&text, 0, sizeof text);
     memset(&reader, 0, sizeof reader);
-    desc = stream_desc(&text);
     EQUAL(prof_start(&desc), PROF_OK);
     test_zones(1);
     EQUAL(submit_both(0), PROF_OK);
@@ -656,9 +640,7 @@ static void test_events_are_streamed(void) {
    as it does in a trace. */
 static void test_events_of_no_activity(void) {
     test_text text;
-    prof_desc desc;
-    memset(&text, 0, sizeof text);
-    desc = stream_desc(&text);
+    prof_desc desc = stream_desc(&text);
     desc.activities = PROF_ACTIVITY_CPU;
     EQUAL(prof_start(&desc), PROF_OK);
     test_zones(1);
@@ -675,9 +657,7 @@ static void test_events_of_no_activity(void) {
 /* prof_start says so. */
 static void test_what_no_stream_can_carry(void) {
     test_text text;
-    prof_desc desc;
-    memset(&text, 0, sizeof text);
-    desc = stream_desc(&text);
+    prof_desc desc = stream_desc(&text);
     desc.with_modules = true;
     EQUAL(prof_start(&desc), PROF_ERROR_UNSUPPORTED);
     SAME_TEXT(prof_strerror(PROF_ERROR_UNSUPPORTED),
@@ -1043,23 +1023,27 @@ static bool moody_write(void *user, const void *data, size_t size) {
     return test_text_write(&m->text, data, size);
 }
 
-static void failing_sink(bool part) {
-    static moody m;
-    prof_desc desc;
-    unsigned i;
-    memset(&m, 0, sizeof m);
-    m.part = part;
-    desc = stream_desc(&m.text);
+/* A session to that sink: so many zones and a flush in each turn, and all is written in the end. */
+static void stream_to_moody(moody *m, prof_stream_format format, unsigned turns, unsigned zones) {
+    prof_desc desc = stream_desc(&m->text);
     desc.stream.write = moody_write;
-    desc.stream.user = &m;
+    desc.stream.user = m;
+    desc.stream_format = format;
     EQUAL(prof_start(&desc), PROF_OK);
-    for (i = 0; i < 50; i++) {
-        test_zones(1);
+    for (; turns; turns--) {
+        test_zones(zones);
         prof_flush();
     }
     while (prof_flush() != PROF_OK) {}
-    m.calls = 0;
+    m->calls = 0;
     prof_stop();
+}
+
+static void failing_sink(bool part) {
+    moody m;
+    m.calls = 0;
+    m.part = part;
+    PASS_ON(stream_to_moody(&m, PROF_STREAM_RAW, 50, 1));
     read_all(&m.text);
     EQUAL(read_back.zone_count, 100);
     EQUAL(read_back.stats.missing_records + read_back.stats.unknown_sites, 0);
@@ -1090,11 +1074,9 @@ static void *flush_once(void *unused) {
 
 static void test_sink_that_blocks(void) {
     test_text text;
-    prof_desc desc;
+    prof_desc desc = stream_desc(&text);
     prof_stats stats;
     pthread_t thread;
-    memset(&text, 0, sizeof text);
-    desc = stream_desc(&text);
     desc.stream.write = block;
     memset(&desc.platform, 0, sizeof desc.platform);   /* the clock set by hand is for one thread */
     desc.memory_size = 64 << 10;
@@ -1140,11 +1122,9 @@ static void *mark_many(void *turns) {
 /* Each short thread leaves a chunk to be flushed: the next one does it, when all wait for that. */
 static void test_short_threads_flush(void) {
     test_text text;
-    prof_desc desc;
+    prof_desc desc = stream_desc(&text);
     pthread_t thread;
     unsigned turns = 1;
-    memset(&text, 0, sizeof text);
-    desc = stream_desc(&text);
     desc.memory_size = 128 << 10;
     desc.memory = malloc(desc.memory_size);
     desc.max_threads = 2;
@@ -1265,7 +1245,6 @@ static void test_end_between_windows(void) {
 static void make_array(test_text *text) {
     prof_desc desc = stream_desc(text);
     size_t i;
-    memset(text, 0, sizeof *text);
     desc.stream_format = PROF_STREAM_CHROME;
     prof_start(&desc);
     prof_set_thread_name("a \"name\"");
@@ -1312,10 +1291,8 @@ static bool ends_write(void *user, const void *data, size_t size) {
 
 static void test_pieces_end_after_an_event(void) {
     test_text text;
-    prof_desc desc;
+    prof_desc desc = stream_desc(&text);
     size_t i;
-    memset(&text, 0, sizeof text);
-    desc = stream_desc(&text);
     desc.stream.write = ends_write;
     desc.stream_format = PROF_STREAM_CHROME;
     EQUAL(prof_start(&desc), PROF_OK);
@@ -1360,9 +1337,7 @@ static void test_arrays_have_their_own_times(void) {
 
 static void test_array_of_nothing_is_json(void) {
     test_text text;
-    prof_desc desc;
-    memset(&text, 0, sizeof text);
-    desc = stream_desc(&text);
+    prof_desc desc = stream_desc(&text);
     desc.stream_format = PROF_STREAM_CHROME;
     EQUAL(prof_start(&desc), PROF_OK);
     prof_stop();
@@ -1373,23 +1348,10 @@ static void test_array_of_nothing_is_json(void) {
 
 /* A sink that fails in between: every event is there once. */
 static void test_array_to_a_moody_sink(void) {
-    static moody m;
-    prof_desc desc;
-    unsigned i;
-    memset(&m, 0, sizeof m);
-    desc = stream_desc(&m.text);
-    desc.stream.write = moody_write;
-    desc.stream.user = &m;
-    desc.stream_format = PROF_STREAM_CHROME;
+    moody m;
     m.calls = 2;                         /* the first piece, with the head, is one that fails */
-    EQUAL(prof_start(&desc), PROF_OK);
-    for (i = 0; i < 30; i++) {
-        test_zones(100);
-        prof_flush();
-    }
-    while (prof_flush() != PROF_OK) {}
-    m.calls = 0;
-    prof_stop();
+    m.part = false;
+    PASS_ON(stream_to_moody(&m, PROF_STREAM_CHROME, 30, 100));
     EQUAL(test_times(m.text.data, "\"ph\":\"X\""), 6000);
     EQUAL(test_times(m.text.data, "\"thread_name\""), 2);
     test_text_clear(&m.text);
