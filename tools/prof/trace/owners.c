@@ -79,7 +79,10 @@ static uint64_t process_key(uint64_t key, int64_t pid) {
 
 static void want_ids(joining *j) {
     const struct trace *t = j->trace;
-    map_begin(&j->first, 2 * t->work_count);
+    size_t count = 0;
+    for (const device_work *w = t->works; w < t->works + t->work_count; w++)
+        count += (size_t)(w->external != NO_ID) + (w->correlation != NO_ID);
+    map_begin(&j->first, count);
     for (size_t i = 0; i < t->work_count; i++) {
         const device_work *w = &t->works[i];
         if (w->external != NO_ID) map_put(&j->first, join_key(JOIN_OP, w->external), NULL);
