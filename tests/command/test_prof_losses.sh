@@ -202,7 +202,7 @@ trace others.json '{"others_names":1,"others_sites":2,"others_full":3,"others_bu
 trace older.json '{"memory_twice":1,"memory_unknown":2,"async_open":3,"async_twice":4,"unbalanced":5,"no_forward":6,
     "memory_refused":7}'
 for part in 'had been freed: 3' 'session ended, left out: 3' 'ranges that had been ended, ignored: 9' \
-    'is not in the trace: 6' 'bytes too many: 7'; do
+    'is not in the trace: 6' 'that is not of the session: 7'; do
     says losses_older "$part" 0 "$prof" report "$out/older.json"
 done
 says losses_others 'see PROF_MAX_SITES): 10' 0 "$prof" report "$out/others.json"
