@@ -143,8 +143,8 @@
        @API-MACROS
        @PLATFORM @BLOCKS @ARENA @TEXT @SITES @FORMAT @STATES @NEST @THREADS @SUMS @RECORD
        @TARGET @PRINTF @DETAILS @SYMBOLS @FUNCTIONS @NATIVE @COUNTERS @READ @COLLECT @TREE
-       @OUTSIDE @AVERAGES @TABLE @CHROME @STACKS @MEMORY @EXECUTION @FLOPS @RAW @AGGREGATE
-       @OBSERVE @SCHEDULE @SESSION
+       @OUTSIDE @LINK @EVENTS @AVERAGES @TABLE @CHROME @STACKS @MEMORY @EXECUTION @FLOPS @RAW
+       @AGGREGATE @OBSERVE @SCHEDULE @SESSION @ENV
 */
 #ifndef PROF_H
 #define PROF_H
@@ -4571,7 +4571,8 @@ static struct prof__session {
     uint32_t enabled;                    /* those being recorded */
     uint32_t off;                        /* that prof_toggle turned off in this window */
     prof_action action;
-    uint64_t step, step_tick, errors;
+    uint64_t step, step_tick;
+    size_t errors;                       /* steps that lost a window, or whose action is none */
 } prof__session;
 
 /* What prof_strerror says of the last error of each kind, where that is more than usual: a literal,
@@ -4664,7 +4665,7 @@ typedef struct prof__outside {
     uint64_t rejected, overlaps, unlinked, early;
 } prof__outside;
 
-/* @OUTSIDE: changes of memory, in order of time once they are charged to zones. */
+/* @LINK: changes of memory, in order of time once they are charged to zones. */
 typedef struct prof__memories {
     prof__memory *list;
     uint32_t count;
@@ -4758,7 +4759,7 @@ struct prof__row {
         "Frees of memory that was not allocated in this trace, or had been freed") \
     HOST(memory_missed, s->memory.missed, PROF__NO, \
         "Allocations at an address in use, whose free was not seen") \
-    HOST(schedule_errors, prof__session.errors, PROF__NO, \
+    HOST(schedule_errors, PROF__LOAD(prof__session.errors), PROF__NO, \
         "Steps that lost a window, or whose action is not valid (see prof_schedule)")
 
 #define PROF__STAT_NONE(name, value, index, note)
@@ -9161,15 +9162,17 @@ PROF__CALL void *prof_context_switch(void *context) {
             else if (tls->hot != &prof__nowhere) prof__state_give(tls, prof__tls_state(tls));
             to = prof__context_take(context);
         }
-        if (to && from) from->parked = true;
-        if (to && from && !from->handle) from->handle = ++prof__recorder.handle_last;
-        if (to && from) handle = from->handle;
+        if (to && from) {
+            from->parked = true;
+            if (!from->handle) from->handle = ++prof__recorder.handle_last;
+            handle = from->handle;
+        }
         if (to) to->parked = false;
         if (to) to->thread = 0;
         prof__unlock();
     }
-    if (to && from) prof__state_unlock(from);
     if (to) {
+        if (from) prof__state_unlock(from);
         prof__at_thread_exit(to);
         tls->hot = &to->hot;
         PROF__SIGNAL_FENCE();
@@ -11408,13 +11411,12 @@ PROF__FN void prof__count_rows(struct prof_trace *s, const prof__feed *feed) {
 }
 
 PROF__COLD_BEGIN
-/* ---- @OUTSIDE: events from outside, and traces made of them ----
+/* ---- @OUTSIDE: events that no zone was recorded for: steps, ranges, memory, work of devices ----
 
-   This room handles events that are not zones (work of devices, steps, ranges, changes of memory)
-   and traces made of events alone. It finds their parents, the calls that launched them, and the
-   sums of the events in them.
+   This room makes events of records that are no zones, and takes those of prof_submit and
+   prof_launch while a session is open. @EVENTS puts all of them behind the zones.
    - An event from outside that is refused is counted (rejected), and changes nothing else.
-   - When all events are in order prof__events_hold is true. */
+   - A launch never moves: its token tells where it lies. */
 
 PROF__FN bool prof__valid(const prof_trace *trace) {
     return trace && (trace == &prof__trace || trace->self == trace) && trace->stopped;
@@ -12229,7 +12231,13 @@ PROF__FN prof_event *prof__launches_copy(struct prof_trace *s, prof_event *to) {
     return to;
 }
 
-/* ---- kernels ---- */
+/* ---- @LINK: all events in one tree, and work of devices with the zones that launched it ----
+
+   @EVENTS calls this room for events in order, where some are no zones. It finds parents, charges
+   memory, links work to its launch, and sums up what lies in each event.
+   - A recorded zone keeps its parent, but for an event from outside that lies between the two.
+   - Events go before work is linked: no list of kernels ever changes.
+   - In the end prof__events_hold is true. */
 
 /* The next in the list of kernels that k is in; PROF_NONE: k is the last. */
 PROF__FN uint32_t prof__kernel_next(const struct prof_trace *s, uint32_t k) {
@@ -12695,11 +12703,6 @@ PROF__FN void prof__link_by_time(struct prof_trace *s, char *scratch) {
 
 /* ---- memory: each free finds its allocation, and zones are charged ---- */
 
-PROF__FN bool prof__is_host_memory(uint8_t device_type) {
-    return device_type == PROF_DEVICE_CPU || device_type == PROF_DEVICE_MKLDNN ||
-           device_type == PROF_DEVICE_IDEEP;
-}
-
 PROF__FN bool prof__memory_after(const void *memory, uint32_t a, uint32_t b) {
     return ((const prof__memory *)memory)[a].ns > ((const prof__memory *)memory)[b].ns;
 }
@@ -12759,7 +12762,8 @@ PROF__FN void prof__memory_charge(struct prof_trace *s, char *scratch) {
     key.list = s->memory.list;
     for (uint32_t i = 0; i < n; i++) {
         prof__memory *m = s->memory.list + i;
-        bool host = prof__is_host_memory(m->device.type);
+        bool host = m->device.type == PROF_DEVICE_CPU || m->device.type == PROF_DEVICE_MKLDNN ||
+                    m->device.type == PROF_DEVICE_IDEEP;
         uint32_t at = 0;
         int64_t change;
         prof_event *own = m->event != PROF_NONE ? s->events + m->event : NULL;
@@ -12803,8 +12807,15 @@ PROF__FN void prof__outside_tree(struct prof_trace *s, uint32_t lanes) {
     if (s->side && !s->built) prof__link_by_id(s, scratch);
     if (s->outside.launched) prof__link_by_time(s, scratch);
     prof__sum_up(s);
-    if (s->outside.any_backward && s->built) prof__set_backward_stacks(s, scratch);
 }
+
+/* ---- @EVENTS: the array of a trace's events, and closes from it or from records ----
+
+   This room makes the array when a query first needs it: of a session's records, or of the events
+   that prof_trace_from_events is given.
+   - Events that do not fit are made again where prof_events lends memory; till then queries work
+     from the records.
+   - Closes tell the same, from the array and from the records. */
 
 /* ---- traces without a session ---- */
 
@@ -12910,6 +12921,7 @@ PROF__CALL prof_result(prof_trace_from_events)(const prof_trace_desc *desc,
     }
     (void)prof__events_sort(s->events, s->event_count, s->scratch, prof__outside_after);
     prof__outside_tree(s, s->event_count);
+    if (s->outside.any_backward) prof__set_backward_stacks(s, s->scratch);
     s->outside_count = s->event_count;
     *trace = s;
     return PROF_OK;
@@ -13462,14 +13474,8 @@ PROF__FN bool prof__from_records(const prof_trace *trace) {
     return PROF__BARE || !s->analysed;
 }
 
-PROF__FN void prof__closes_of_records(const prof__feed *feed) {
-    bool taken = prof__reading_open();
-    prof__count_rows(&prof__trace, feed);
-    prof__reading_close(taken);
-}
-
 /* Hands all closes to take, from the records where these suffice: see prof__from_records. segment:
-   reads records, faster for this take. */
+   reads records, faster for this take. The caller has the reader's turn. */
 PROF__FN void prof__closes(const struct prof_trace *s, prof__taker *take, prof__segmenter *segment,
                            void *user) {
     prof__feed feed;
@@ -13478,7 +13484,7 @@ PROF__FN void prof__closes(const struct prof_trace *s, prof__taker *take, prof__
     feed.user = user;
     feed.segment = segment;
     feed.ran = prof__who_ran();
-    if (prof__from_records(s)) prof__closes_of_records(&feed);
+    if (prof__from_records(s)) prof__count_rows(&prof__trace, &feed);
     else PROF__HOST(prof__closes_of_events(s, &feed));
 }
 
@@ -16533,13 +16539,16 @@ PROF__FN void prof__chrome_by_end(prof__chrome *w) {
     size_t room = (size_t)(prof__scratch_end(w->s) - w->s->scratch) / sizeof(prof_event);
     prof__order order = { prof__chrome_event, w, (prof_event *)(void *)w->s->scratch, 0, 0 };
     prof__feed feed;
+    bool taken;
     memset(&feed, 0, sizeof feed);
     feed.row = prof__order_row;
     feed.take = prof__order_take;
     feed.moment = prof__order_moment;
     feed.user = &order;
     order.room = (uint32_t)PROF__MIN(room, 1u << 20);
-    prof__closes_of_records(&feed);
+    taken = prof__reading_open();
+    prof__count_rows(&prof__trace, &feed);
+    prof__reading_close(taken);
     prof__order_end(&order);
 }
 
@@ -19792,28 +19801,6 @@ PROF__CALL prof_stats(prof_get_stats)(const prof_trace *trace) {
 }
 
 #else
-/* The session that the environment asks for (prof_start_env), and its file. Threads write the
-   stream themselves, so often that a sudden end costs its last moments alone: see prof__due. */
-static struct prof__env {
-    prof_desc desc;                      /* for a child of fork, which records again */
-    bool started, streams, child;
-    bool arranged;                       /* handlers of exit and fork are installed */
-    int waits;                           /* the file of prof__shared, or 0 */
-    uint32_t open, mute;                 /* open: the file; mute: write nothing */
-    char path[1024], ending[32];         /* ending: of the path, whose size without it is stem */
-    size_t stem;
-    bool own, made;                      /* the name has this process's number; no file was there */
-    prof_file file;
-    uint64_t end;                        /* the end of the whole blocks in the file */
-    bool failed, counting;               /* a write has: no more is written but counts */
-    int error;                           /* errno of that write */
-    void *memory;                        /* `taken` bytes from the system, for all sessions */
-    uint64_t taken;
-#if PROF__POSIX
-    uint64_t device, inode;              /* of the file: the program may close it by mistake */
-#endif
-} prof__env;
-
 /* The text that the last error of this kind set; NULL: none. */
 PROF__FN const char *prof__said(prof_result result) {
     return (unsigned)result <= PROF_ERROR_JSON ? PROF__LOAD(prof__errors.said[result]) : NULL;
@@ -20240,10 +20227,12 @@ PROF__FN void prof__sums_close(prof__state *t, prof__row *row) {
 /* A thread stands still in its slow path: what only it could add to its rows counts as dropped. */
 PROF__FN void prof__stalled_count(const prof__state *t, prof__row *row) {
     uint32_t n = PROF__LOAD(t->deep.open);
-    for (const prof__record *c = t->begin; t->sums.on && c < row->cursor; c++)
-        n += PROF__LOAD(c->site_depth) != 0;
-    if (t->sums.on) n += row->open_count;
-    if (t->sums.on) row->open_count = 0;
+    if (t->sums.on) {
+        for (const prof__record *c = t->begin; c < row->cursor; c++)
+            n += PROF__LOAD(c->site_depth) != 0;
+        n += row->open_count;
+        row->open_count = 0;
+    }
     while (n--) PROF__COUNT(prof__loose.dropped_busy);
 }
 
@@ -20441,13 +20430,6 @@ PROF__FN void prof__window_stop(struct prof_trace *s) {
     }
 }
 
-/* A step loses a window, or its action is none. */
-PROF__FN void prof__schedule_error(void) {
-    prof__lock();
-    prof__session.errors++;
-    prof__unlock();
-}
-
 /* Does the letters of a transition: see prof__transitions. */
 PROF__FN void prof__calls(struct prof_trace *s, const char *calls) {
     const prof_desc *d = &prof__session.desc;
@@ -20455,7 +20437,7 @@ PROF__FN void prof__calls(struct prof_trace *s, const char *calls) {
         if (*calls == 'p') prof__window_prepare(s);
         else if (*calls == 's') prof__window_start(s);
         else if (*calls == 'x') prof__window_stop(s);
-        else if (*calls == '!') prof__schedule_error();
+        else if (*calls == '!') PROF__COUNT(prof__session.errors);
         else if (s->stopped && d->on_trace_ready) (d->on_trace_ready)(d->user, s);
     }
 }
@@ -20469,7 +20451,7 @@ PROF__FN prof_action prof__action_at(struct prof__session *v, uint64_t step) {
     if (!d->schedule_fn) return prof_schedule_action(&d->schedule, step);
     action = (d->schedule_fn)(d->user, step);
     if ((unsigned)action <= PROF_ACTION_RECORD_AND_SAVE) return action;
-    prof__schedule_error();
+    PROF__COUNT(prof__session.errors);
     return PROF_ACTION_NONE;
 }
 
@@ -20567,19 +20549,272 @@ PROF__FN void prof__session_release(bool open) {
     prof__unlock();
 }
 
-/* Sets the step and its action. Returns the action before. */
-PROF__FN prof_action prof__step_set(uint64_t step, prof_action action) {
-    struct prof__session *v = &prof__session;
-    prof_action before;
+PROF__FN void prof__step_set(uint64_t step, prof_action action) {
     prof__lock();
-    before = v->action;
-    v->step = step;
-    v->action = action;
+    prof__session.step = step;
+    prof__session.action = action;
     prof__unlock();
+}
+
+PROF__FN prof_result prof__session_begin(const prof_desc *desc) {
+    struct prof_trace *s = &prof__trace;
+    prof_desc none;
+    prof_result result;
+    memset(&none, 0, sizeof none);
+    prof__threads_reap(prof__tls_get());
+    prof__lock();
+    result = prof__session_open(s, desc ? desc : &none);
+    prof__unlock();
+    if (result != PROF_OK) return result;
+    prof__step_set(0, prof__action_at(&prof__session, 0));
+    prof__calls(s, prof__transitions[PROF_ACTION_NONE][prof__session.action]);
+    if (prof__devices_fail(prof__session.activities)) {
+        prof__window_stop(s);
+        prof__session_release(false);
+        return PROF_ERROR_UNSUPPORTED;
+    }
+    prof__step_begin(s);
+    prof__session_release(true);
+    return PROF_OK;
+}
+
+PROF__FN void prof__env_own(void);
+
+PROF__CALL prof_result(prof_start)(const prof_desc *desc) {
+    (void)prof__fail(PROF_ERROR_INVALID, NULL);
+    (void)prof__fail(PROF_ERROR_UNSUPPORTED, NULL);
+    prof__env_own();
+    return prof__session_begin(desc);
+}
+
+PROF__CALL prof_action prof_step(void) {
+    struct prof_trace *s = &prof__trace;
+    struct prof__session *v = &prof__session;
+    prof_action from, to;
+    bool mine = prof__session_claim();
+    prof__lock();
+    from = v->open ? v->action : PROF_ACTION_NONE;
+    prof__unlock();
+    if (!mine) return from;
+    prof__step_end();
+    prof__devices_each(v->enabled, PROF__DEVICE_FLUSH);
+    prof__step_set(v->step + 1, from);
+    to = prof__action_at(v, v->step);
+    prof__step_set(v->step, to);
+    prof__calls(s, prof__transitions[from][to]);
+    prof__step_begin(s);
+    prof__session_release(true);
+    return to;
+}
+
+PROF__CALL prof_trace *prof_stop(void) {
+    struct prof_trace *s = &prof__trace;
+    prof__tls_data *tls = prof__tls_get();
+    if (!prof__session_claim()) return NULL;
+    prof__step_end();
+    prof__calls(s, prof__transitions[prof__session.action][PROF__EXIT]);
+    prof__windows_unsettle();
+    prof__lock();
+    if (tls->hot != &prof__nowhere)      /* a program with one thread may free the arena */
+        prof__state_give(tls, prof__tls_state(tls));
+    s->stopped = s->laid;                /* also if no window was opened */
+    prof__unlock();
+    prof__session_release(false);
+    return s;
+}
+
+PROF__CALL prof_result prof_toggle(uint32_t activities, bool enable) {
+    struct prof_trace *s = &prof__trace;
+    uint32_t changed;
+    bool open;
+    if (!prof__session_claim())
+        return prof__fail(PROF_ERROR_STATE, "no session is open, or this is its callback");
+    open = s->open;
+    if (open) {
+        changed = activities & prof__session.activities &
+                  (enable ? ~prof__session.enabled : prof__session.enabled);
+        PROF__STORE(prof__session.enabled, prof__session.enabled ^ changed);
+        PROF__STORE(prof__session.off, enable ? prof__session.off & ~activities
+                                              : prof__session.off | activities);
+        if (!enable) prof__devices_each(changed, PROF__DEVICE_STOP);
+        prof__windows_unsettle();
+        prof__lock();
+        if (changed & PROF_ACTIVITY_CPU && enable) prof__recording_open(s, true);
+        else if (changed & PROF_ACTIVITY_CPU) prof__recording_close(s);
+        prof__unlock();
+        if (enable) prof__devices_each(changed, PROF__DEVICE_START);
+    }
+    prof__session_release(true);
+    return open ? PROF_OK : prof__fail(PROF_ERROR_STATE, "no window is open");
+}
+
+PROF__CALL int64_t prof_now(void) {
+    const struct prof_trace *s = &prof__trace;
+    prof_platform platform;
+    prof_clock clock;
+    prof__scale scale = { 0, 0, 0, 0, 0 };
+    int64_t foretold = 0;                /* a stream: by the predicted knots, as its zones */
+    uint64_t start, rate, now;
+    if (!prof__lock_briefly()) return 0;
+    clock = s->open ? s->clock : PROF_CLOCK_NONE;
+    platform = s->platform;
+    start = clock == PROF_CLOCK_CPU ? s->knots.list[0].ns : s->start_tick;
+    rate = clock == PROF_CLOCK_CPU ? 1000000000u : prof__clock_rate(s);
+    if (clock == PROF_CLOCK_CPU && s->mode == PROF_MODE_STREAM && s->knots.count > 1)
+        foretold = prof__knots_ns(&scale, s->knots.list, s->knots.count, prof__cpu_now());
+    prof__unlock();
+    if (clock == PROF_CLOCK_NONE || foretold) return foretold;
+    now = clock == PROF_CLOCK_PLATFORM ? (platform.now)(platform.user) : prof__os_now();
+    return now < start ? 0 : prof__rate_ns(now - start, rate);
+}
+
+PROF__CALL int64_t prof_os_now(void) { return (int64_t)prof__os_now(); }
+
+PROF__CALL void prof_session_info(prof_session *session) {
+    const struct prof_trace *s = &prof__trace;
+    prof__tls_data *tls = prof__tls_get();
+    uint32_t on = PROF__LOAD(prof__on);
+    const prof__hot *hot = on && tls->generation == on ? &prof__tls_state(tls)->hot : NULL;
+    prof__lock();
+    session->zone = hot && hot->top != hot->bottom && hot->top[-1].site
+                        ? prof__site(hot->top[-1].site >> 8) : NULL;
+    session->desc = prof__session.desc;
+    session->open = prof__session.open;
+    session->supported = prof__supported();
+    session->step = prof__session.step;
+    session->enabled = session->open ? PROF__LOAD(prof__session.enabled) : 0;
+    session->start_ns = !s->open || s->clock == PROF_CLOCK_PLATFORM ? 0
+                      : (int64_t)(s->clock == PROF_CLOCK_CPU ? s->knots.list[0].ns : s->start_tick);
+    prof__unlock();
+}
+
+PROF__FN uint32_t prof__warnings(const struct prof_trace *s) {
+    const prof_desc *d = &prof__session.desc;
+    uint32_t warnings = PROF__LOAD(prof__session.errors) ? PROF_WARN_SCHEDULE : 0;
+    if (prof__has_schedule(d) && !d->schedule_fn && !d->schedule.warmup)
+        warnings |= PROF_WARN_NO_WARMUP;
+    if (d->activities & ~prof__supported()) warnings |= PROF_WARN_DEVICE;
+    for (uint32_t i = 0; i < prof__devices.count; i++)
+        if ((prof__devices.list[i].desc.activity & prof__session.activities) &&
+            (prof__devices.list[i].result != PROF_OK || prof__device_status(s, i)))
+            warnings |= PROF_WARN_DEVICE;
+    return warnings;
+}
+
+/* The counts of the session; trace: NULL, or its trace, whose events are made if it needs them. */
+PROF__FN prof_stats prof__stats_now(const prof_trace *trace) {
+    struct prof_trace *s = &prof__trace;
+    prof_stats out;
+    prof__counts c;
+    prof__scale scale;
+    bool taken = prof__reading_open();
+    if (trace && !trace->read) (void)prof__from_records(trace);
+    (void)prof__average_tallies(NULL, 0, false);   /* counts in AGGREGATE */
+    prof__lock();
+    prof__counts_now(s, &c);
+    if (s->stopped && !s->read) prof__count_rows(s, NULL);
+    prof__stats_add(&out, &c);
+    out.unbalanced += s->ranges_twice;
+    if (s->sums.average) out.recorded = s->tallied;
+    if (s->stopped && (!s->records_only || s->mode == PROF_MODE_RING)) {
+        uint64_t zones = s->records_only ? prof__stream_recorded(s) : s->zone_count;
+        if (s->overwritten) out.overwritten = out.recorded - PROF__MIN(zones, out.recorded);
+        out.recorded = zones - s->partials;
+        if (!s->records_only) out.unfinished = s->unfinished + c.summed_open;
+    }
+    memset(&scale, 0, sizeof scale);
+    if (s->stopped && s->sums.full_tick)
+        out.timeline_ns = (uint64_t)prof__to_ns(&scale, s->sums.full_tick);
+    if (s->stream.over) out.recorded = prof__stream_recorded(s);
+    out.warnings = prof__warnings(s);
+    out.clock = s->clock;
+    if (s->clock != PROF_CLOCK_NONE)
+        out.ticks_per_second = prof__rate_until(s->stopped && s->knots.count ? prof__knot_last(s)
+                                                                             : prof__knot_now());
+    out.bytes_total = (size_t)(prof__arena.end - prof__arena.base);
+    out.bytes_used = out.bytes_total - (size_t)(prof__arena.high - prof__arena.low) +
+                     prof__arena.promised;
+    prof__unlock();
+    prof__reading_close(taken);
+    return out;
+}
+
+PROF__CALL prof_stats(prof_get_stats)(const prof_trace *trace) {
+    prof_stats out;
+    if (!trace || (prof__valid(trace) && !trace->built)) return prof__stats_now(trace);
+    memset(&out, 0, sizeof out);
+    if (!prof__valid(trace)) return out;
+    out.recorded = trace->event_count;
+    out.threads = trace->thread_count;
+    out.early = trace->outside.early;
+    out.rejected = trace->outside.rejected;
+    out.overlaps = trace->outside.overlaps;
+    out.unlinked = trace->outside.unlinked;
+    return out;
+}
+
+#endif /* !PROF__BARE */
+
+/* ---- on both ports ---- */
+
+PROF__CALL uint32_t prof_set_categories(uint32_t on) {
+    uint32_t before = ~PROF__LOAD(prof__categories_off);
+    PROF__STORE(prof__categories_off, ~on);
     return before;
 }
 
-/* ---- The environment: prof_start_env ---- */
+PROF__CALL bool prof_category_on(uint32_t categories) {
+    return (categories & ~PROF__LOAD(prof__categories_off)) != 0;
+}
+
+PROF__CALL const char *prof_strerror(prof_result result) {
+    static const char texts[] =
+        "no error\0"
+        "an argument is not one this call takes\0"
+        "the arena is too small: prof_arena_size(desc) says how much it takes\0"
+        "not now: no session is open, or one is open already\0"
+        "the sink's write() returned false\0"
+        "the file could not be written (errno says why)\0"
+        "left out of this build, or the device asked for cannot record\0"
+        "the session did not record that: set profile_memory in prof_desc\0"
+        "this is not JSON\0"
+        "unknown error";
+    const char *said = prof__said(result);
+    if (result == PROF_ERROR_INVALID) (void)prof__fail(result, PROF__NULL);   /* it is told once */
+    return said ? said : prof__text_of(texts, PROF__MIN((unsigned)result, PROF_ERROR_JSON + 1u));
+}
+
+/* ---- @ENV: the session that the environment asks for, its file, and windows from outside ----
+
+   prof_start_env starts a session as prof record's variables say, and writes its file. With
+   PROF_MODE=wait a thread opens a window each time that prof window asks for one.
+   - A file is locked until the process ends; another process's is never written.
+   - The program goes on as without it: errno stays, a write that fails ends the stream alone, and a
+     file that the program has closed is opened again.
+   - A child of fork has a file of its own, once it has recorded something; else it has none. */
+
+#if !PROF__BARE
+/* The session that the environment asks for (prof_start_env), and its file. Threads write the
+   stream themselves, so often that a sudden end costs its last moments alone: see prof__due. */
+static struct prof__env {
+    prof_desc desc;                      /* for a child of fork, which records again */
+    bool started, streams, child;
+    bool arranged;                       /* handlers of exit and fork are installed */
+    int waits;                           /* the file of prof__shared, or 0 */
+    uint32_t open, mute;                 /* open: the file; mute: write nothing */
+    char path[1024], ending[32];         /* ending: of the path, whose size without it is stem */
+    size_t stem;
+    bool own, made;                      /* the name has this process's number; no file was there */
+    prof_file file;
+    uint64_t end;                        /* the end of the whole blocks in the file */
+    bool failed, counting;               /* a write has: no more is written but counts */
+    int error;                           /* errno of that write */
+    void *memory;                        /* `taken` bytes from the system, for all sessions */
+    uint64_t taken;
+#if PROF__POSIX
+    uint64_t device, inode;              /* of the file: the program may close it by mistake */
+#endif
+} prof__env;
 
 #if PROF__POSIX
 /* Writes a line for prof record, into PROF_STATUS, or for prof window. A daemon outlives record:
@@ -20607,6 +20842,11 @@ PROF__FN void prof__env_tell(const char *what, const char *text) {
 #else
 #  define prof__env_tell(what, text) ((void)(text))
 #endif
+
+/* The program starts a session itself. */
+PROF__FN void prof__env_own(void) {
+    if (!prof__env.waits) prof__env_tell("own", "");
+}
 
 /* The file's name, without its folder, which is record's. */
 PROF__FN void prof__env_tell_start(void) {
@@ -20874,72 +21114,6 @@ PROF__FN prof_result prof__env_save(void) {
     prof__env_tell(result == PROF_OK ? "end" : "failed", result == PROF_ERROR_FILE
                    ? strerror(errno) : prof_strerror(result));
     return result;
-}
-
-PROF__FN prof_result prof__session_begin(const prof_desc *desc) {
-    struct prof_trace *s = &prof__trace;
-    prof_desc none;
-    prof_result result;
-    memset(&none, 0, sizeof none);
-    prof__threads_reap(prof__tls_get());
-    prof__lock();
-    result = prof__session_open(s, desc ? desc : &none);
-    prof__unlock();
-    if (result != PROF_OK) return result;
-    (void)prof__step_set(0, prof__action_at(&prof__session, 0));
-    prof__calls(s, prof__transitions[PROF_ACTION_NONE][prof__session.action]);
-    if (prof__devices_fail(prof__session.activities)) {
-        prof__window_stop(s);
-        prof__session_release(false);
-        return PROF_ERROR_UNSUPPORTED;
-    }
-    prof__step_begin(s);
-    prof__session_release(true);
-    return PROF_OK;
-}
-
-PROF__CALL prof_result(prof_start)(const prof_desc *desc) {
-    (void)prof__fail(PROF_ERROR_INVALID, NULL);
-    (void)prof__fail(PROF_ERROR_UNSUPPORTED, NULL);
-    if (!prof__env.waits) prof__env_tell("own", "");
-    return prof__session_begin(desc);
-}
-
-PROF__CALL prof_action prof_step(void) {
-    struct prof_trace *s = &prof__trace;
-    struct prof__session *v = &prof__session;
-    prof_action from, to;
-    if (!prof__session_claim()) {
-        prof__lock();
-        from = v->open ? v->action : PROF_ACTION_NONE;
-        prof__unlock();
-        return from;
-    }
-    prof__step_end();
-    prof__devices_each(v->enabled, PROF__DEVICE_FLUSH);
-    (void)prof__step_set(v->step + 1, v->action);
-    to = prof__action_at(v, v->step);
-    from = prof__step_set(v->step, to);
-    prof__calls(s, prof__transitions[from][to]);
-    prof__step_begin(s);
-    prof__session_release(true);
-    return to;
-}
-
-PROF__CALL prof_trace *prof_stop(void) {
-    struct prof_trace *s = &prof__trace;
-    prof__tls_data *tls = prof__tls_get();
-    if (!prof__session_claim()) return NULL;
-    prof__step_end();
-    prof__calls(s, prof__transitions[prof__session.action][PROF__EXIT]);
-    prof__windows_unsettle();
-    prof__lock();
-    if (tls->hot != &prof__nowhere)      /* a program with one thread may free the arena */
-        prof__state_give(tls, prof__tls_state(tls));
-    s->stopped = s->laid;                /* also if no window was opened */
-    prof__unlock();
-    prof__session_release(false);
-    return s;
 }
 
 /* Makes the file's name: PROF_TRACE with the process id for each %p, % for %%, and the folder that
@@ -21214,168 +21388,7 @@ PROF__CALL prof_result prof_stop_env(void) {
     if (prof__env.waits) prof__wait_close(true);
     return prof__env_end();
 }
-
-PROF__CALL prof_result prof_toggle(uint32_t activities, bool enable) {
-    struct prof_trace *s = &prof__trace;
-    uint32_t changed;
-    bool open;
-    if (!prof__session_claim())
-        return prof__fail(PROF_ERROR_STATE, "no session is open, or this is its callback");
-    open = s->open;
-    if (open) {
-        changed = activities & prof__session.activities &
-                  (enable ? ~prof__session.enabled : prof__session.enabled);
-        PROF__STORE(prof__session.enabled, prof__session.enabled ^ changed);
-        PROF__STORE(prof__session.off, enable ? prof__session.off & ~activities
-                                              : prof__session.off | activities);
-        if (!enable) prof__devices_each(changed, PROF__DEVICE_STOP);
-        prof__windows_unsettle();
-        prof__lock();
-        if (changed & PROF_ACTIVITY_CPU && enable) prof__recording_open(s, true);
-        else if (changed & PROF_ACTIVITY_CPU) prof__recording_close(s);
-        prof__unlock();
-        if (enable) prof__devices_each(changed, PROF__DEVICE_START);
-    }
-    prof__session_release(true);
-    return open ? PROF_OK : prof__fail(PROF_ERROR_STATE, "no window is open");
-}
-
-PROF__CALL int64_t prof_now(void) {
-    const struct prof_trace *s = &prof__trace;
-    prof_platform platform;
-    prof_clock clock;
-    prof__scale scale = { 0, 0, 0, 0, 0 };
-    int64_t foretold = 0;                /* a stream: by the predicted knots, as its zones */
-    uint64_t start, rate, now;
-    if (!prof__lock_briefly()) return 0;
-    clock = s->open ? s->clock : PROF_CLOCK_NONE;
-    platform = s->platform;
-    start = clock == PROF_CLOCK_CPU ? s->knots.list[0].ns : s->start_tick;
-    rate = prof__clock_rate(s);
-    if (clock == PROF_CLOCK_CPU && s->mode == PROF_MODE_STREAM && s->knots.count > 1)
-        foretold = prof__knots_ns(&scale, s->knots.list, s->knots.count, prof__cpu_now());
-    prof__unlock();
-    if (clock == PROF_CLOCK_NONE || foretold) return foretold;
-    now = clock == PROF_CLOCK_PLATFORM ? (platform.now)(platform.user) : prof__os_now();
-    if (now < start) return 0;
-    return clock == PROF_CLOCK_CPU ? (int64_t)(now - start) : prof__rate_ns(now - start, rate);
-}
-
-PROF__CALL int64_t prof_os_now(void) { return (int64_t)prof__os_now(); }
-
-PROF__CALL void prof_session_info(prof_session *session) {
-    const struct prof_trace *s = &prof__trace;
-    prof__tls_data *tls = prof__tls_get();
-    uint32_t on = PROF__LOAD(prof__on);
-    const prof__hot *hot = on && tls->generation == on ? &prof__tls_state(tls)->hot : NULL;
-    prof__lock();
-    session->zone = hot && hot->top != hot->bottom && hot->top[-1].site
-                        ? prof__site(hot->top[-1].site >> 8) : NULL;
-    session->desc = prof__session.desc;
-    session->open = prof__session.open;
-    session->supported = prof__supported();
-    session->step = prof__session.step;
-    session->enabled = session->open ? PROF__LOAD(prof__session.enabled) : 0;
-    session->start_ns = !s->open || s->clock == PROF_CLOCK_PLATFORM ? 0
-                      : (int64_t)(s->clock == PROF_CLOCK_CPU ? s->knots.list[0].ns : s->start_tick);
-    prof__unlock();
-}
-
-PROF__FN uint32_t prof__warnings(const struct prof_trace *s) {
-    const prof_desc *d = &prof__session.desc;
-    uint32_t warnings = prof__session.errors ? PROF_WARN_SCHEDULE : 0;
-    if (prof__has_schedule(d) && !d->schedule_fn && !d->schedule.warmup)
-        warnings |= PROF_WARN_NO_WARMUP;
-    if (d->activities & ~prof__supported()) warnings |= PROF_WARN_DEVICE;
-    for (uint32_t i = 0; i < prof__devices.count; i++)
-        if ((prof__devices.list[i].desc.activity & prof__session.activities) &&
-            (prof__devices.list[i].result != PROF_OK || prof__device_status(s, i)))
-            warnings |= PROF_WARN_DEVICE;
-    return warnings;
-}
-
-/* The counts of the session; trace: NULL, or its trace, whose events are made if it needs them. */
-PROF__FN prof_stats prof__stats_now(const prof_trace *trace) {
-    struct prof_trace *s = &prof__trace;
-    prof_stats out;
-    prof__counts c;
-    prof__scale scale;
-    bool taken = prof__reading_open();
-    if (trace && !trace->read) (void)prof__from_records(trace);
-    (void)prof__average_tallies(NULL, 0, false);   /* counts in AGGREGATE */
-    prof__lock();
-    prof__counts_now(s, &c);
-    if (s->stopped && !s->read) prof__count_rows(s, NULL);
-    prof__stats_add(&out, &c);
-    out.unbalanced += s->ranges_twice;
-    if (s->sums.average) out.recorded = s->tallied;
-    if (s->stopped && (!s->records_only || s->mode == PROF_MODE_RING)) {
-        uint64_t zones = s->records_only ? prof__stream_recorded(s) : s->zone_count;
-        if (s->overwritten) out.overwritten = out.recorded - PROF__MIN(zones, out.recorded);
-        out.recorded = zones - s->partials;
-        if (!s->records_only) out.unfinished = s->unfinished + c.summed_open;
-    }
-    memset(&scale, 0, sizeof scale);
-    if (s->stopped && s->sums.full_tick)
-        out.timeline_ns = (uint64_t)prof__to_ns(&scale, s->sums.full_tick);
-    if (s->stream.over) out.recorded = prof__stream_recorded(s);
-    out.warnings = prof__warnings(s);
-    out.clock = s->clock;
-    if (s->clock != PROF_CLOCK_NONE)
-        out.ticks_per_second = prof__rate_until(s->stopped && s->knots.count ? prof__knot_last(s)
-                                                                             : prof__knot_now());
-    out.bytes_total = (size_t)(prof__arena.end - prof__arena.base);
-    out.bytes_used = out.bytes_total - (size_t)(prof__arena.high - prof__arena.low) +
-                     prof__arena.promised;
-    prof__unlock();
-    prof__reading_close(taken);
-    return out;
-}
-
-PROF__CALL prof_stats(prof_get_stats)(const prof_trace *trace) {
-    prof_stats out;
-    if (!trace || (prof__valid(trace) && !trace->built)) return prof__stats_now(trace);
-    memset(&out, 0, sizeof out);
-    if (!prof__valid(trace)) return out;
-    out.recorded = trace->event_count;
-    out.threads = trace->thread_count;
-    out.early = trace->outside.early;
-    out.rejected = trace->outside.rejected;
-    out.overlaps = trace->outside.overlaps;
-    out.unlinked = trace->outside.unlinked;
-    return out;
-}
-
 #endif /* !PROF__BARE */
-
-/* ---- on both ports ---- */
-
-PROF__CALL uint32_t prof_set_categories(uint32_t on) {
-    uint32_t before = ~PROF__LOAD(prof__categories_off);
-    PROF__STORE(prof__categories_off, ~on);
-    return before;
-}
-
-PROF__CALL bool prof_category_on(uint32_t categories) {
-    return (categories & ~PROF__LOAD(prof__categories_off)) != 0;
-}
-
-PROF__CALL const char *prof_strerror(prof_result result) {
-    static const char texts[] =
-        "no error\0"
-        "an argument is not one this call takes\0"
-        "the arena is too small: prof_arena_size(desc) says how much it takes\0"
-        "not now: no session is open, or one is open already\0"
-        "the sink's write() returned false\0"
-        "the file could not be written (errno says why)\0"
-        "left out of this build, or the device asked for cannot record\0"
-        "the session did not record that: set profile_memory in prof_desc\0"
-        "this is not JSON\0"
-        "unknown error";
-    const char *said = prof__said(result);
-    if (result == PROF_ERROR_INVALID) (void)prof__fail(result, PROF__NULL);   /* it is told once */
-    return said ? said : prof__text_of(texts, PROF__MIN((unsigned)result, PROF_ERROR_JSON + 1u));
-}
 
 PROF__COLD_END
 #ifdef PROF__POSIX_NAMES
