@@ -12104,14 +12104,12 @@ PROF__FN bool prof__launch_rows_promise(struct prof_trace *s) {
     return true;
 }
 
-/* Bytes that the analysis of a launch takes. */
-#define PROF__LAUNCH_COST (PROF__SLOT_COST + PROF__WIDE_COST)
-
-/* Room for a launch; NULL: there is none. */
+/* Room for a launch and its analysis; NULL: there is none. */
 PROF__FN prof__launch *prof__launch_take(struct prof_trace *s) {
     struct prof__launches *b = s->outside.launches;
     if (!b || b->count == PROF__LAUNCHES) {
-        b = (struct prof__launches *)prof__take(sizeof *b, PROF__LAUNCHES * PROF__LAUNCH_COST);
+        size_t cost = PROF__LAUNCHES * (PROF__SLOT_COST + PROF__WIDE_COST);
+        b = (struct prof__launches *)prof__take(sizeof *b, cost);
         if (!b) return NULL;
         b->next = s->outside.launches;
         b->count = 0;
@@ -20023,18 +20021,6 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d, const p
     return true;
 }
 
-PROF__FN void prof__clock_start(struct prof_trace *s) {
-    s->knots.count = 0;
-    s->knots.gap_ns = 1000000000u;
-    s->start_wall_ns = s->clock == PROF_CLOCK_PLATFORM ? 0 : prof__wall_now();
-    if (s->clock == PROF_CLOCK_CPU) {
-        prof__knot_add(prof__knot_now());
-        if (!prof__recorder.first_knot.ns) prof__recorder.first_knot = s->knots.list[0];
-    }
-    s->start_tick = s->clock == PROF_CLOCK_CPU ? s->knots.list[0].tick
-                                               : prof__now_ticks(s->clock, &s->platform);
-}
-
 /* A session shorter than 100 ms takes the clock's rate from the whole process: two pairs of
    readings 5 ms apart are exact to 1 in 100,000. */
 PROF__FN void prof__clock_stop(struct prof_trace *s) {
@@ -20373,8 +20359,13 @@ PROF__FN void prof__window_start(struct prof_trace *s) {
     }
     prof__lock();
     if (s->laid) {
-        if (!s->began) prof__clock_start(s);
-        else if (s->clock == PROF_CLOCK_CPU) prof__knot_add(prof__knot_now());
+        bool cpu = s->clock == PROF_CLOCK_CPU;
+        if (!s->began) s->start_wall_ns = s->clock == PROF_CLOCK_PLATFORM ? 0 : prof__wall_now();
+        if (!s->began) s->knots.gap_ns = 1000000000u;
+        if (cpu) prof__knot_add(prof__knot_now());
+        if (cpu && !prof__recorder.first_knot.ns) prof__recorder.first_knot = s->knots.list[0];
+        if (!s->began) s->start_tick = cpu ? s->knots.list[0].tick
+                                           : prof__now_ticks(s->clock, &s->platform);
         if (!s->began && s->mode == PROF_MODE_STREAM) prof__stream_open(s, &prof__session.desc);
         prof__arena.closed = false;
         prof__arena.reserved = s->sums.reserved;
