@@ -4588,7 +4588,12 @@ PROF__FN prof_result prof__fail(prof_result result, const char *why) {
     return result;
 }
 
-/* The same, why by a format: see prof__out_list. */
+/* The text that the last error of this kind set; NULL: none. */
+PROF__FN const char *prof__said(prof_result result) {
+    return (unsigned)result <= PROF_ERROR_JSON ? PROF__LOAD(prof__errors.said[result]) : NULL;
+}
+
+/* prof__fail, why by a format: see prof__out_list. */
 #define PROF__FAIL(result, ...) \
     ((void)prof__text_f(prof__errors.texts[result], sizeof prof__errors.texts[result], \
                         __VA_ARGS__), prof__fail(result, prof__errors.texts[result]))
@@ -12231,10 +12236,9 @@ PROF__FN prof_event *prof__launches_copy(struct prof_trace *s, prof_event *to) {
 
 /* ---- @LINK: all events in one tree, and work of devices with the zones that launched it ----
 
-   @EVENTS calls this room for events in order, where some are no zones. It finds parents, charges
-   memory, links work to its launch, and sums up what lies in each event.
-   - A recorded zone keeps its parent, but for an event from outside that lies between the two.
-   - Events go before work is linked: no list of kernels ever changes.
+   This room finds parents, charges memory, links work to launches, and sums up.
+   - A recorded zone keeps its parent, but for an event from outside between the two.
+   - Events go before work is linked: lists of kernels never change.
    - In the end prof__events_hold is true. */
 
 /* The next in the list of kernels that k is in; PROF_NONE: k is the last. */
@@ -12809,11 +12813,9 @@ PROF__FN void prof__outside_tree(struct prof_trace *s, uint32_t lanes) {
 
 /* ---- @EVENTS: the array of a trace's events, and closes from it or from records ----
 
-   This room makes the array when a query first needs it: of a session's records, or of the events
-   that prof_trace_from_events is given.
-   - Events that do not fit are made again where prof_events lends memory; till then queries work
-     from the records.
-   - Closes tell the same, from the array and from the records. */
+   This room makes the array once a query needs it. Where it does not fit queries read records,
+   until prof_events lends memory.
+   - Closes tell the same, from the array and from records. */
 
 /* ---- traces without a session ---- */
 
@@ -19686,6 +19688,33 @@ static const char prof__transitions[4][5][5] = {
      that it is just ending, which is not read.
    - Calls that open and close windows come one at a time: a busy session refuses the others. */
 
+PROF__CALL uint32_t prof_set_categories(uint32_t on) {
+    uint32_t before = ~PROF__LOAD(prof__categories_off);
+    PROF__STORE(prof__categories_off, ~on);
+    return before;
+}
+
+PROF__CALL bool prof_category_on(uint32_t categories) {
+    return (categories & ~PROF__LOAD(prof__categories_off)) != 0;
+}
+
+PROF__CALL const char *prof_strerror(prof_result result) {
+    static const char texts[] =
+        "no error\0"
+        "an argument is not one this call takes\0"
+        "the arena is too small: prof_arena_size(desc) says how much it takes\0"
+        "not now: no session is open, or one is open already\0"
+        "the sink's write() returned false\0"
+        "the file could not be written (errno says why)\0"
+        "left out of this build, or the device asked for cannot record\0"
+        "the session did not record that: set profile_memory in prof_desc\0"
+        "this is not JSON\0"
+        "unknown error";
+    const char *said = prof__said(result);
+    if (result == PROF_ERROR_INVALID) (void)prof__fail(result, PROF__NULL);   /* it is told once */
+    return said ? said : prof__text_of(texts, PROF__MIN((unsigned)result, PROF_ERROR_JSON + 1u));
+}
+
 #if PROF__BARE
 /* Plans the bytes of a state, and of a page of 8 slots, 6 for several contexts, and one more for
    each 2 KiB of room; an even number, so that pages are aligned. Returns their sum. */
@@ -19799,11 +19828,6 @@ PROF__CALL prof_stats(prof_get_stats)(const prof_trace *trace) {
 }
 
 #else
-/* The text that the last error of this kind set; NULL: none. */
-PROF__FN const char *prof__said(prof_result result) {
-    return (unsigned)result <= PROF_ERROR_JSON ? PROF__LOAD(prof__errors.said[result]) : NULL;
-}
-
 PROF__FN bool prof__has_schedule(const prof_desc *d) {
     const prof_schedule *c = &d->schedule;
     return d->schedule_fn || (c->skip_first | c->wait | c->warmup | c->active | c->repeat |
@@ -20744,49 +20768,16 @@ PROF__CALL prof_stats(prof_get_stats)(const prof_trace *trace) {
     return out;
 }
 
-#endif /* !PROF__BARE */
-
-/* ---- on both ports ---- */
-
-PROF__CALL uint32_t prof_set_categories(uint32_t on) {
-    uint32_t before = ~PROF__LOAD(prof__categories_off);
-    PROF__STORE(prof__categories_off, ~on);
-    return before;
-}
-
-PROF__CALL bool prof_category_on(uint32_t categories) {
-    return (categories & ~PROF__LOAD(prof__categories_off)) != 0;
-}
-
-PROF__CALL const char *prof_strerror(prof_result result) {
-    static const char texts[] =
-        "no error\0"
-        "an argument is not one this call takes\0"
-        "the arena is too small: prof_arena_size(desc) says how much it takes\0"
-        "not now: no session is open, or one is open already\0"
-        "the sink's write() returned false\0"
-        "the file could not be written (errno says why)\0"
-        "left out of this build, or the device asked for cannot record\0"
-        "the session did not record that: set profile_memory in prof_desc\0"
-        "this is not JSON\0"
-        "unknown error";
-    const char *said = prof__said(result);
-    if (result == PROF_ERROR_INVALID) (void)prof__fail(result, PROF__NULL);   /* it is told once */
-    return said ? said : prof__text_of(texts, PROF__MIN((unsigned)result, PROF_ERROR_JSON + 1u));
-}
-
 /* ---- @ENV: the session that the environment asks for, its file, and windows from outside ----
 
-   prof_start_env starts a session as prof record's variables say, and writes its file. With
-   PROF_MODE=wait a thread opens a window each time that prof window asks for one.
-   - A file is locked until the process ends; another process's is never written.
-   - The program goes on as without it: errno stays, a write that fails ends the stream alone, and a
-     file that the program has closed is opened again.
-   - A child of fork has a file of its own, once it has recorded something; else it has none. */
+   prof_start_env starts a session as variables say, and writes its file. With PROF_MODE=wait a
+   thread opens a window when prof window asks for one.
+   - Another process's file is never written: ours is locked until the process ends.
+   - The program goes on as without it: errno stays, and a write that fails ends the stream alone.
+   - A child of fork gets a file of its own once it has recorded something. */
 
-#if !PROF__BARE
-/* The session that the environment asks for (prof_start_env), and its file. Threads write the
-   stream themselves, so often that a sudden end costs its last moments alone: see prof__due. */
+/* Threads write the stream themselves, so often that a sudden end costs its last moments alone: see
+   prof__due. */
 static struct prof__env {
     prof_desc desc;                      /* for a child of fork, which records again */
     bool started, streams, child;
@@ -20834,7 +20825,6 @@ PROF__FN void prof__env_tell(const char *what, const char *text) {
 #  define prof__env_tell(what, text) ((void)(text))
 #endif
 
-/* The program starts a session itself. */
 PROF__FN void prof__env_own(void) {
     if (!prof__env.waits) prof__env_tell("own", "");
 }
