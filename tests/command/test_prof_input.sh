@@ -415,12 +415,14 @@ done
   work 1 3 30 fusion ''; work 1 1 40 0 ''; work 1 2 40 jit_f ''; work 7 5 100 f ''; } | labels tpu '100.000us 30.000us'
 { label 1 0 process_name name /device:TPU:0; label 1 3 thread_name name 'XLA Ops'
   work 1 3 30 all-reduce.1 ''; work 1 3 20 collective-permute.2 ''; } | labels tpu_collectives '0.000us 50.000us'
+says input_tpu_named 'Self TPU time total: 50.000us' 0 "$prof" report "$out/labels.json"
 says input_tpu_collectives '100.0 % exposed comm.' 0 "$prof" report "$out/labels.json"
 { label 8 0 process_labels labels NPU; label 8 0 process_name name 'Ascend Hardware'; label 8 3 thread_name name 'Stream 3'
   label 9 0 process_labels labels NPU; label 9 0 process_name name 'Overlap Analysis'
   label 9 1 thread_name name Computing; label 9 2 thread_name name Free
   work 8 3 20 Add ''; work 9 1 20 Computing ''; work 9 2 30 Free ''; work 7 7 50 aten::add ',"cat":"cpu_op"'; } |
     labels npu '50.000us 20.000us'
+says input_npu_named 'Self NPU time total: 20.000us' 0 "$prof" report "$out/labels.json"
 echo '[{"ph": "X", "name": "Backend", "pid": 1, "tid": 1, "ts": 0, "dur": 4, "args": {"detail": "a.c"}},
 {"ph": "X", "name": "Total Backend", "pid": 1, "tid": 2, "ts": 0, "dur": 4, "args": {"count": 1, "avg ms": 0}},
 {"ph": "X", "name": "Total cost", "pid": 1, "tid": 1, "ts": 5, "dur": 2}]' >"$out/ftime.json"

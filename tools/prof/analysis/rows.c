@@ -256,6 +256,8 @@ static bool shown(row_table *t, const trace_event *event, uint32_t name) {
     return row && taken(t, event) && name_matches(t, name);
 }
 
+static const char cuda[] = "CUDA";       /* what a device is that nothing names, as to PyTorch */
+
 static uint8_t type_named(const char *device) {
     return !device || strcmp(device, "CUDA") == 0 ? PROF_DEVICE_CUDA :
            strcmp(device, "XPU") == 0 ? PROF_DEVICE_XPU :
@@ -300,7 +302,22 @@ static void note_device(row_table *t, const trace_event *event) {
         uint8_t type = device_type_of(t, event);
         list_type(t, type, device_type_name(type));
     } else if (!t->view.device_name && runs)
-        t->view.device_name = t->trace.own ? device_type_name(device_type_of(t, event)) : "CUDA";
+        t->view.device_name = t->trace.own ? device_type_name(device_type_of(t, event)) : cuda;
+}
+
+/* What the labels of processes call devices that are no GPU: "NPU", "/device:TPU:0". */
+static void note_label(row_table *t, const trace_event *event) {
+    static const char *const labels[] = {"XPU", "MTIA", "HPU", "NPU", "TPU"};
+    char text[128];
+    if (!trace_arg_text(event, text_is(event->name, "process_name") ? "name" : "labels", text,
+                        sizeof text)) return;
+    const char *device = strstr(text, "/device:"), *rank = strstr(text, ": ");
+    const char *label = device ? device + 8 : rank ? rank + 2 : text;
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
+        size_t size = strlen(labels[i]);
+        if (strncmp(label, labels[i], size) == 0 && !isalpha((unsigned char)label[size]))
+            t->device_label = labels[i];
+    }
 }
 
 static row_device *device_of(row_table *t, int64_t index) {
@@ -676,6 +693,7 @@ static void add_event(row_table *t, const trace_event *event, trace_kept kept) {
     if (named && t->trace.own) trace_thread(&t->trace, event);     /* the library's order */
     if (event->kind == TRACE_TASK) return;
     if (kept == KEPT_CHANGE) take_change(t, inside);
+    if (event->phase == 'M') note_label(t, event);
     if (event->phase != 'X') return;
     note_time(t, event);
     t->order = order_of(t->trace.call_count) - (kept == KEPT_CALL ? 2 : 1);
@@ -946,6 +964,7 @@ static void set_on_cpu(row_table *t) {
 }
 
 void rows_finish(row_table *t) {
+    if (t->view.device_name == cuda && t->device_label) t->view.device_name = t->device_label;
     t->count = call_sums_close(t->sums, NULL, 0);
     t->rows = allocate((t->count + 1) * sizeof *t->rows);
     call_sums_close(t->sums, t->rows, t->count);

@@ -57,6 +57,7 @@ typedef struct row_table {
     struct trace trace;         /* the file read last */
     const char *named;          /* view.device_name, when its type was looked up last: */
     uint8_t named_type;         /* 0: not yet */
+    const char *device_label;   /* of processes: "NPU"; NULL: none says so */
     uint8_t types[DEVICE_TYPES];                 /* the types that the heads list */
     size_t type_count;
     int64_t memory_ns;          /* when that was: */
