@@ -1,6 +1,7 @@
 /* What devices do, and for how long: see busy.h. */
 #include "analysis/busy.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,21 +25,38 @@ static bool holds(trace_text text, const char *word) {
     return false;
 }
 
-/* Does its name hold one of WORK_WORDS? */
-static bool is_communication(trace_text name) {
-    static const char words[] = WORK_WORDS;
+/* Only what communicates is asked for the words from "sendrecv" on: others broadcast, too. */
+static const struct { const char *words, *collective; bool communicates; } lists[] = {
+#define LINE(words, collective) {words, collective, true},
+    WORK_WORDS(LINE)
+#undef LINE
+    {"send_recv, sendrecv", "sendrecv", false}, {"broadcast", "broadcast", false},
+    {"ncclkernel_reduce, nccldevkernel_reduce, hcom_reduce", "reduce", false},
+    {"hcom_send", "send", false}, {"hcom_receive", "recv", false}
+};
+enum { LISTS = sizeof lists / sizeof *lists };
+
+/* One of the words, with a comma and a space between them. */
+static bool holds_one(trace_text text, const char *words) {
     char word[32];
-    size_t size = 0;
-    for (const char *p = words; ; p++) {
-        if (*p && !strchr(" ,\n", *p)) {
-            word[size++] = *p;
-            continue;
-        }
-        word[size] = '\0';
-        if (size && holds(name, word)) return true;
-        size = 0;
-        if (!*p) return false;
+    for (size_t size; *words; words += size + strspn(words + size, ", ")) {
+        size = strcspn(words, ",");
+        snprintf(word, sizeof word, "%.*s", (int)size, words);
+        if (holds(text, word)) return true;
     }
+    return false;
+}
+
+static bool is_communication(trace_text name) {
+    for (size_t i = 0; i < LISTS; i++)
+        if (lists[i].communicates && holds_one(name, lists[i].words)) return true;
+    return false;
+}
+
+const char *work_collective(trace_text name) {
+    for (size_t i = 0; i < LISTS; i++)
+        if (lists[i].collective && holds_one(name, lists[i].words)) return lists[i].collective;
+    return NULL;
 }
 
 static work_kind kind_of_name(trace_text name) {

@@ -20,12 +20,18 @@ work_kind work_kind_of(map *names, const trace_event *event);
 /* Does this call of a device's library return only when the device has come to some point? */
 bool call_waits(const char *name);
 
-/* The words of communication, with a comma and a space between them: for --help. */
-#define WORK_WORDS \
-    "    nccl, rccl, oneccl, hccl, msccl, nvshmem, rocshmem, cross_device_reduce,\n" \
-    "    all_reduce, allreduce, all_gather, allgather, reduce_scatter, reducescatter,\n" \
-    "    all_to_all, alltoall, collective_permute, hcom_, ::internode::,\n" \
-    "    ::intranode::, ::internode_ll::\n"
+/* The words of communication, and the collective that they name. A LINE is one of --help, too. */
+#define WORK_WORDS(LINE) \
+    LINE("nccl, rccl, oneccl, hccl, hcom_, msccl, nvshmem, rocshmem", NULL) \
+    LINE("::internode::, ::intranode::, ::internode_ll::", NULL) \
+    LINE("all_reduce, allreduce, cross_device_reduce", "allreduce") \
+    LINE("reduce_scatter, reducescatter", "reducescatter") \
+    LINE("all_gather, allgather", "allgather") \
+    LINE("all_to_all, alltoall", "alltoall") \
+    LINE("collective_permute", "permute")
+
+/* The collective that a name of communication tells; NULL: it tells none. */
+const char *work_collective(trace_text name);
 
 /* Of the time from the begin of the first work to the end of the last one. Times in which works of
    a kind overlap count once. So span = kind_ns[WORK_COMPUTE] + busy_exposed() + exposed_memory_ns

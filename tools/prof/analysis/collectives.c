@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/busy.h"
 #include "trace/trace.h"
 
 typedef struct collective_kernel {
@@ -42,23 +43,6 @@ static void one_word(char *name) {
     if (size > tail && strcmp(name + size - tail, coalesced) == 0) name[size - tail] = '\0';
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(name, words[i][0]) == 0) strcpy(name, words[i][1]);
-}
-
-/* By what the kernel's name holds; NULL: it tells none. */
-static const char *name_of_kernel(trace_text kernel) {
-    static const char *const words[][2] = {
-        {"allreduce", "allreduce"}, {"reducescatter", "reducescatter"}, {"allgather", "allgather"},
-        {"alltoall", "alltoall"}, {"sendrecv", "sendrecv"}, {"broadcast", "broadcast"},
-        {"collectivepermute", "permute"},
-        {"crossdevicereduce", "allreduce"}, {"ncclkernelreduce", "reduce"},
-        {"nccldevkernelreduce", "reduce"}, {"hcomreduce", "reduce"}, {"hcomsend", "send"},
-        {"hcomreceive", "recv"}
-    };
-    char plain[4096];
-    plain_name(kernel.data, kernel.size, plain, sizeof plain);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strstr(plain, words[i][0])) return words[i][1];
-    return NULL;
 }
 
 static bool is_one_of(const char *name, const char *const *words) {
@@ -151,24 +135,24 @@ static uint32_t group_of(collectives *c, const trace_event *event, const char *n
     return intern(&c->texts, key, (size_t)size);
 }
 
-/* The number at a place of "[1, 2, 3]"; COLLECTIVE_UNKNOWN: it ends before that, or is cut. */
-static int64_t number_at(const char *list, int64_t place) {
+/* The number at an index of "[1, 2, 3]"; COLLECTIVE_UNKNOWN: it ends before that, or is cut. */
+static int64_t number_at(const char *list, int64_t index) {
     for (const char *p = list + (*list == '['); ; p++) {
         char *end;
         int64_t number = strtoll(p, &end, 10);
         if (end == p) return COLLECTIVE_UNKNOWN;
-        if (place-- == 0) return number;
+        if (index-- == 0) return number;
         p = end;
         if (*p != ',') return COLLECTIVE_UNKNOWN;
     }
 }
 
-/* The place of a rank in its group; where the group is not told, the rank. */
-static int64_t place_of(const char *ranks, int64_t rank) {
-    int64_t place = 0, number = 0;
+/* The index of a rank in its group; where the group is not told, the rank. */
+static int64_t index_of(const char *ranks, int64_t rank) {
+    int64_t index = 0, number = 0;
     if (!ranks) return rank;
-    while ((number = number_at(ranks, place)) >= 0 && number != rank) place++;
-    return number < 0 ? COLLECTIVE_UNKNOWN : place;
+    while ((number = number_at(ranks, index)) >= 0 && number != rank) index++;
+    return number < 0 ? COLLECTIVE_UNKNOWN : index;
 }
 
 /* A send and its receive are one: of the pair of ranks that they name, or of a group of two. */
@@ -179,8 +163,8 @@ static const char *take_pair(collective_kernel *k, const trace_event *event, con
     bool told = trace_arg_int(event, k->sends ? "Dst Rank" : "Src Rank", &k->peer);
     if (!told) return k->group_size == 2 ? "send-recv" : name;
     if (trace_arg_text(event, "Process Group Ranks", ranks, sizeof ranks) &&
-        place_of(ranks, k->peer) < 0 && number_at(ranks, k->peer) >= 0)
-        k->peer = number_at(ranks, k->peer);              /* it is a place in the group */
+        index_of(ranks, k->peer) < 0 && number_at(ranks, k->peer) >= 0)
+        k->peer = number_at(ranks, k->peer);              /* it is an index in the group */
     return "send-recv";
 }
 
@@ -227,7 +211,7 @@ void collectives_take_zone(collectives *c, const trace_event *event) {
 void collectives_take(collectives *c, const trace_event *event) {
     char name[64];
     const trace_member *told = trace_arg(event, "Collective name");
-    const char *shown = told ? name : name_of_kernel(event->name);
+    const char *shown = told ? name : work_collective(event->name);
     if (told) {
         char text[256];
         if (!trace_arg_text(event, "Collective name", text, sizeof text)) return;
@@ -286,7 +270,7 @@ static void add_moved(const collectives *c, collective *to, const collective_ker
     const char *ranks = k->ranks == UINT32_MAX ? NULL : interned_text(&c->texts, k->ranks);
     for (int way = 0; way < 2; way++) {
         if (k->splits[0] == UINT32_MAX || k->splits[1] == UINT32_MAX) return;
-        int64_t own = number_at(interned_text(&c->texts, k->splits[way]), place_of(ranks, rank));
+        int64_t own = number_at(interned_text(&c->texts, k->splits[way]), index_of(ranks, rank));
         if (own < 0 || own > k->whole[way] || k->whole[way] > INT64_MAX / 16) return;
         int64_t bytes = (k->whole[way] - own) * k->size;
         to->moved_sum[way] += (double)bytes;
@@ -312,7 +296,7 @@ void collectives_end_file(collectives *c, int64_t base_ns) {
 }
 
 /* counts: of a rank's kernels of a group and Seq; without Seq, of one window. */
-static void join_file(collectives *c, uint32_t file, const collective_place *place, map *counts) {
+static void join_file(collectives *c, uint32_t file, const collective_owner *of, map *counts) {
     size_t begin = file ? c->files[file - 1].end : 0, count = c->files[file].end - begin;
     const collective_kernel *kernels = c->kernels + begin;
     int64_t base_ns = c->files[file].base_ns;
@@ -322,15 +306,15 @@ static void join_file(collectives *c, uint32_t file, const collective_place *pla
         const collective_kernel *k = &kernels[order[i]];
         bool is_new;
         uint64_t key = mix(mix(k->group, k->has_seq), (uint64_t)k->seq);
-        if (!k->has_seq) key = mix(key, place->window);
-        if (k->peer >= 0) key = mix(mix(key, (uint64_t)(k->sends ? place->rank : k->peer)),
-                                    (uint64_t)(k->sends ? k->peer : place->rank));
+        if (!k->has_seq) key = mix(key, of->window);
+        if (k->peer >= 0) key = mix(mix(key, (uint64_t)(k->sends ? of->rank : k->peer)),
+                                    (uint64_t)(k->sends ? k->peer : of->rank));
         uint32_t index = (uint32_t)(*map_put(&indices, k->group, &is_new))++;
-        uint64_t occurrence = (*map_put(counts, mix(key, place->owner), &is_new))++;
+        uint64_t occurrence = (*map_put(counts, mix(key, of->owner), &is_new))++;
         collective *to = collective_of(c, k, mix(key, occurrence), &is_new);
         if (!is_new) join_bytes(c, to, k->bytes);
         if (to->group_size < 0) to->group_size = k->group_size;
-        add_moved(c, to, k, place->rank);
+        add_moved(c, to, k, of->rank);
         GROW(c->parts, c->part_count, c->part_capacity);
         c->parts[c->part_count++] = (collective_part){
             k->begin_ns + base_ns, k->end_ns + base_ns, (uint32_t)(to - c->list), file, index
@@ -340,18 +324,18 @@ static void join_file(collectives *c, uint32_t file, const collective_place *pla
     map_free(&indices);
 }
 
-static bool place_before(uint32_t a, uint32_t b, const void *context) {
-    const collective_place *places = context, *x = &places[a], *y = &places[b];
+static bool owner_before(uint32_t a, uint32_t b, const void *context) {
+    const collective_owner *owners = context, *x = &owners[a], *y = &owners[b];
     return x->owner != y->owner ? x->owner < y->owner : x->window < y->window;
 }
 
-void collectives_join(collectives *c, const collective_place *places) {
-    uint32_t *order = sorted_numbers(c->file_count, place_before, places);
+void collectives_join(collectives *c, const collective_owner *owners) {
+    uint32_t *order = sorted_numbers(c->file_count, owner_before, owners);
     map counts = {0};
     c->ends = allocate((c->file_count + 1) * sizeof *c->ends);
     for (uint32_t i = 0, owner = 0; i < c->file_count; i++) {
-        for (; owner < places[order[i]].owner; owner++) c->ends[owner] = c->part_count;
-        join_file(c, order[i], &places[order[i]], &counts);
+        for (; owner < owners[order[i]].owner; owner++) c->ends[owner] = c->part_count;
+        join_file(c, order[i], &owners[order[i]], &counts);
         c->ends[owner] = c->part_count;
     }
     free(order);

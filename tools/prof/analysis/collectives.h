@@ -3,7 +3,7 @@
 
        collectives c = {0};
        for each file: collectives_take(&c, &event) ..., then collectives_end_file(&c, base);
-       collectives_join(&c, places);
+       collectives_join(&c, owners);
        collectives_clock(&c, first, owner) ...
        collectives_free(&c);                                                                   */
 #ifndef PROF_COLLECTIVES_H
@@ -27,7 +27,7 @@ typedef struct collective {
 } collective;
 
 /* Whose a file is: of a rank, whose first file is the owner, the how manieth window. */
-typedef struct collective_place { uint32_t owner, window; int64_t rank; } collective_place;
+typedef struct collective_owner { uint32_t owner, window; int64_t rank; } collective_owner;
 
 typedef struct collective_part { /* the kernel of one file in it */
     int64_t begin_ns, end_ns;    /* with the file's base */
@@ -56,7 +56,7 @@ void collectives_take(collectives *c, const trace_event *event);
 /* Calls of one name, which end on all ranks together: clocks are then set by them alone. */
 void collectives_take_zone(collectives *c, const trace_event *event);
 void collectives_end_file(collectives *c, int64_t base_ns);  /* files are 0, 1, 2, ... */
-void collectives_join(collectives *c, const collective_place *places);       /* of each file */
+void collectives_join(collectives *c, const collective_owner *owners);       /* of each file */
 
 /* What is to be added to the owner's times so that synchronizing collectives end when they do on
    the first: the median of the differences, the upper one of two; or a line, where its clock

@@ -98,9 +98,9 @@ static void add_window(rank_row *to, const rank_row *window) {
 
 /* Windows of one rank, which follow each other in t->order, become its first one's row. */
 static void join_windows(rank_table *t, bool tell) {
-    collective_place *places = allocate((t->files + 1) * sizeof *places);
+    collective_owner *owners = allocate((t->files + 1) * sizeof *owners);
     size_t ranks = 0, windows = 0;
-    for (uint32_t i = 0; i < t->files; i++) places[i] = (collective_place){.owner = i, .rank = i};
+    for (uint32_t i = 0; i < t->files; i++) owners[i] = (collective_owner){.owner = i, .rank = i};
     for (size_t i = 0; i < t->count; i++) {
         uint32_t file = t->order[i], owner = ranks ? t->order[ranks - 1] : file;
         rank_row *row = &t->rows[file];
@@ -108,15 +108,15 @@ static void join_windows(rank_table *t, bool tell) {
         if (window) add_window(&t->rows[owner], row);
         else t->order[ranks++] = owner = file;
         row->owner = owner;
-        places[file] = (collective_place){owner, window ? (uint32_t)++windows : 0, row->id.rank};
+        owners[file] = (collective_owner){owner, window ? (uint32_t)++windows : 0, row->id.rank};
         if (!window) windows = 0;
     }
     if (tell && ranks < t->count)
         warn(NULL, "%zu files are of %zu ranks: the windows of a rank count as one", t->count,
              ranks);
     t->count = ranks;
-    collectives_join(&t->all, places);
-    free(places);
+    collectives_join(&t->all, owners);
+    free(owners);
 }
 
 /* false: reported. */

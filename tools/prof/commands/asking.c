@@ -104,24 +104,24 @@ static bool is_seen(const asking *a, const char *folder) {
            here.st_ino == there.st_ino;
 }
 
-bool asking_place(const asking *a, recording *r, const char **inside) {
-    char place[64];
+bool asking_folder(const asking *a, recording *r, const char **inside) {
+    char path[64];
     struct stat st;
     if (!recording_open(r)) return false;
     *inside = r->folder;
     if (!is_seen(a, r->folder)) {
         tree_remove(r->folder);
         close(r->lock);
-        size_t skip = (size_t)snprintf(place, sizeof place, "/proc/%ld/root", a->pid);
-        snprintf(place + skip, sizeof place - skip, "/tmp/");
-        r->lock = folder_make(place, 0700, r->folder);
+        size_t skip = (size_t)snprintf(path, sizeof path, "/proc/%ld/root", a->pid);
+        snprintf(path + skip, sizeof path - skip, "/tmp/");
+        r->lock = folder_make(path, 0700, r->folder);
         *inside = r->folder + skip;
         if (r->lock < 0)
             return fail(a->process, "it is in another container, whose /tmp cannot be written: %s",
                         strerror(errno)), false;
     }
-    snprintf(place, sizeof place, "/proc/%ld", a->pid);
-    if (geteuid() == 0 && stat(place, &st) == 0 && fchown(r->lock, st.st_uid, st.st_gid) != 0)
+    snprintf(path, sizeof path, "/proc/%ld", a->pid);
+    if (geteuid() == 0 && stat(path, &st) == 0 && fchown(r->lock, st.st_uid, st.st_gid) != 0)
         warn(r->folder, "cannot be given to user %ld: %s", (long)st.st_uid, strerror(errno));
     return true;
 }

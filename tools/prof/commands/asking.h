@@ -19,7 +19,7 @@ typedef struct asking {
 /* Finds what the process shares. False: nothing, which is reported. */
 bool asking_open(asking *a, const char *pid);
 /* recording_open, of a folder that the process can write to. *inside: its name there. */
-bool asking_place(const asking *a, recording *r, const char **inside);
+bool asking_folder(const asking *a, recording *r, const char **inside);
 /* Asks for a window, at once or when others have had theirs. steps 0: until asking_end. False: it
    has none, which is reported, or a signal came. */
 bool asking_begin(asking *a, const char *folder, uint32_t steps);

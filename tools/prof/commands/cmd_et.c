@@ -208,12 +208,12 @@ static void link_call(execution_trace *t, const struct trace *tree, uint32_t at)
 
 /* ---- The same without ids ---- */
 
-static uint64_t place_of(int64_t tid, const char *name) {
+static uint64_t key_of(int64_t tid, const char *name) {
     return hash_mix((uint64_t)tid) * 31 + hash_bytes(name, strlen(name));
 }
 
-static bool has_place(const struct trace *tree, const call *c, uint64_t *place) {
-    *place = place_of(tree->threads[c->thread].tid, interned_text(&tree->names, c->name));
+static bool has_key(const struct trace *tree, const call *c, uint64_t *key) {
+    *key = key_of(tree->threads[c->thread].tid, interned_text(&tree->names, c->name));
     return c->kind == TRACE_CPU_OP || c->kind == TRACE_ANNOTATION;
 }
 
@@ -222,30 +222,30 @@ static bool node_before(uint32_t a, uint32_t b, const void *context) {
     return nodes[a].rf_id < nodes[b].rf_id;
 }
 
-/* Ids of record functions are in the order in which calls began: the n-th node of a place, a name
-   on a thread, is the n-th call there. Where there is another number of calls than of nodes, nobody
+/* Ids of record functions are in the order in which calls began: the n-th node of a name on a
+   thread, its key, is the n-th call of it. Where there is another number of calls than of nodes, nobody
    knows which is which. */
-static void link_places(execution_trace *t, const struct trace *tree) {
-    map nodes = {0}, calls = {0}, linked = {0};  /* of a place, so many */
-    map numbers = {0};                           /* of a place and n: of the node */
-    uint64_t place;
+static void link_by_keys(execution_trace *t, const struct trace *tree) {
+    map nodes = {0}, calls = {0}, linked = {0};  /* of a key, so many */
+    map numbers = {0};                           /* of a key and n: of the node */
+    uint64_t key;
     uint32_t *order = sorted_numbers(t->count, node_before, t->nodes);
     for (size_t i = 0; i < t->count; i++) {
         const node *n = &t->nodes[order[i]];
         if (!n->rf_id) continue;
-        place = place_of(n->tid, interned_text(&t->names, n->name));
-        *map_put(&numbers, hash_mix(place) + (*map_put(&nodes, place, NULL))++, NULL) = order[i];
+        key = key_of(n->tid, interned_text(&t->names, n->name));
+        *map_put(&numbers, hash_mix(key) + (*map_put(&nodes, key, NULL))++, NULL) = order[i];
     }
     for (size_t i = 0; i < tree->call_count; i++) {
-        if (!has_place(tree, &tree->calls[i], &place)) continue;
-        ++*map_put(&calls, place, NULL);
+        if (!has_key(tree, &tree->calls[i], &key)) continue;
+        ++*map_put(&calls, key, NULL);
         t->events++;
     }
     for (size_t i = 0; i < tree->call_count; i++) {
-        if (!has_place(tree, &tree->calls[tree->order[i]], &place)) continue;
-        if (*map_put(&nodes, place, NULL) != *map_get(&calls, place)) continue;
-        uint64_t n = (*map_put(&linked, place, NULL))++;
-        set_times(t, &t->nodes[*map_get(&numbers, hash_mix(place) + n)], tree, tree->order[i]);
+        if (!has_key(tree, &tree->calls[tree->order[i]], &key)) continue;
+        if (*map_put(&nodes, key, NULL) != *map_get(&calls, key)) continue;
+        uint64_t n = (*map_put(&linked, key, NULL))++;
+        set_times(t, &t->nodes[*map_get(&numbers, hash_mix(key) + n)], tree, tree->order[i]);
     }
     map_free(&nodes);
     map_free(&calls);
@@ -271,7 +271,7 @@ static int link_trace(execution_trace *t, const char *path) {
         t->with_ids |= tree.calls[i].key != 0;
         if (tree.calls[i].key) link_call(t, &tree, i);
     }
-    if (!t->with_ids) link_places(t, &tree);
+    if (!t->with_ids) link_by_keys(t, &tree);
     trace_free(&tree);
     return status;
 }

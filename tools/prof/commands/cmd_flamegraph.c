@@ -186,15 +186,15 @@ static void write_frame(picture *p, uint32_t number, uint32_t depth, double star
 
 /* All frames, parents before children; without recursion, as paths may be deep. */
 static void write_frames(picture *p) {
-    typedef struct place { uint32_t node; double end; } place;
-    place *open = NULL;
+    typedef struct frame { uint32_t node; double end; } frame;
+    frame *open = NULL;
     size_t depth = 0, capacity = 0;
     uint32_t node = 0;
     double start = 0;
     for (;;) {
         write_frame(p, node, (uint32_t)depth, start);
         GROW(open, depth, capacity);
-        open[depth++] = (place){node, start + (double)p->f->nodes[node].total};
+        open[depth++] = (frame){node, start + (double)p->f->nodes[node].total};
         uint32_t next = p->first[node];
         for (;;) {
             while (next && !shown(p, next)) next = p->next[next];

@@ -8,6 +8,7 @@
 
 static int run(int argc, char **argv);
 
+#define HELP_LINE(words, collective) "    " words "\n"
 const command ranks_command = {
     "ranks", "[OPTION]... TRACE...", "compute, communication and waiting of each rank",
     "  prof ranks rank*.json.gz\n"
@@ -27,7 +28,7 @@ const command ranks_command = {
     "  communication  it has an argument Collective name\n"
     "  compute        its name begins with triton_\n"
     "  communication  its name holds, in upper or lower case and with _ or -, one of\n"
-    WORK_WORDS
+    WORK_WORDS(HELP_LINE)
     "  compute        all the rest. Collectives on CPUs (gloo) are no device work.\n"
     "\n"
     "The ranks' table\n"

@@ -433,7 +433,7 @@ static int follow_process(top_view *t, const char *pid, int64_t looks) {
     const char *inside;
     char path[PATH_ROOM];
     int status = EXIT_BAD;
-    if (!asking_open(&a, pid) || !asking_place(&a, &r, &inside)) return EXIT_BAD;
+    if (!asking_open(&a, pid) || !asking_folder(&a, &r, &inside)) return EXIT_BAD;
     interrupts_take();
     a.notes = &r.notes;
     bool open_now = asking_begin(&a, inside, 0);

@@ -38,7 +38,7 @@ static bool seconds_of(const char *option, const char *text, double *seconds) {
 /* The window; false: there was none. */
 static bool record_window(asking *a, recording *r, double seconds, uint32_t steps) {
     const char *inside;
-    if (!asking_place(a, r, &inside)) return false;
+    if (!asking_folder(a, r, &inside)) return false;
     r->notes.folder = r->folder;
     a->notes = &r->notes;
     bool open = asking_begin(a, inside, steps);

@@ -19,7 +19,7 @@ typedef struct table {
     event_queue *to;
     char *part;                  /* of a line whose end has not come yet */
     size_t size, capacity;
-    int place[COLUMNS];          /* of each column, -1: it is not there */
+    int at[COLUMNS];             /* of each column, -1: it is not there */
     bool has_head, too_long;
     trace_text cells[MOST_CELLS];
     size_t cell_count;
@@ -48,17 +48,17 @@ static void split(table *t, const char *line, size_t size) {
 }
 
 static trace_text cell_of(const table *t, int column) {
-    int place = t->place[column];
-    bool is_there = place >= 0 && (size_t)place < t->cell_count;
-    return is_there ? t->cells[place] : (trace_text){"", 0};
+    int at = t->at[column];
+    bool is_there = at >= 0 && (size_t)at < t->cell_count;
+    return is_there ? t->cells[at] : (trace_text){"", 0};
 }
 
 static void read_head(table *t) {
     for (int column = 0; column < COLUMNS; column++) {
-        t->place[column] = -1;
+        t->at[column] = -1;
         for (size_t i = t->cell_count; i-- > 0; )
             if (text_is(t->cells[i], columns[column][0]) ||
-                text_is(t->cells[i], columns[column][1])) t->place[column] = (int)i;
+                text_is(t->cells[i], columns[column][1])) t->at[column] = (int)i;
     }
     t->has_head = true;
 }

@@ -184,8 +184,8 @@ static const char *next_text(const elf_names *elf, size_t *at) {
     return end ? text : NULL;
 }
 
-bool elf_site(elf_names *elf, uint32_t place, const char *build, prof_site *site) {
-    size_t at = place;
+bool elf_site(elf_names *elf, uint32_t offset, const char *build, prof_site *site) {
+    size_t at = offset;
     if (!is_same(elf, build) || at >= elf->sites_size || (at && elf->sites[at - 1])) return false;
     const char *name = next_text(elf, &at), *file = next_text(elf, &at);
     const char *line = next_text(elf, &at);

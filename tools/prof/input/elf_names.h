@@ -13,7 +13,7 @@ typedef struct elf_names elf_names;
 
 elf_names *elf_open(const char *path);           /* NULL: it has reported why */
 /* build: the stream's; NULL: it told none. false: it is another build's, told once, or there is no
-   site at that place. The texts last as long as the file is open. */
+   site at that offset. The texts last as long as the file is open. */
 bool elf_site(elf_names *elf, uint32_t at, const char *build, prof_site *site);
 /* The function in a Cortex-M's vector table for exception n. false: none, or several have it. */
 enum { ELF_LONGEST_NAME = 80 };

@@ -97,7 +97,7 @@ static unsigned thread_bits(const char *text, int64_t tid) {
     return bits;
 }
 
-/* "/device:GPU:1", "GPU 1": the number + 1, in its place; 0: none. */
+/* "/device:GPU:1", "GPU 1": the number + 1, shifted to where it stands; 0: none. */
 static unsigned number_bits(const char *label) {
     const char *device = named_device(label);
     const char *digits = strpbrk(device ? device : label, "0123456789");
@@ -174,7 +174,7 @@ static void note_texts(event_kinds *k, const trace_event *event) {
 }
 
 /* Its thread's name counts most, then its process' label. */
-static row_place find_place(const event_kinds *k, const trace_event *event) {
+static row_side find_side(const event_kinds *k, const trace_event *event) {
     unsigned thread = bits_of(k, thread_key(event->pid, event->tid));
     unsigned process = bits_of(k, process_key(event->pid));
     bool behind = process & IS_BEHIND && !(process & IS_HOST);
@@ -191,15 +191,15 @@ static row_place find_place(const event_kinds *k, const trace_event *event) {
     return process & IS_HOST ? ROW_ON_HOST : ROW_UNKNOWN;
 }
 
-static row_place place_of(event_kinds *k, const trace_event *event) {
+static row_side side_of(event_kinds *k, const trace_event *event) {
     if (k->last.any && k->last.pid == event->pid && k->last.tid == event->tid)
-        return k->last.place;
+        return k->last.side;
     if (event->pid_text.size || event->tid_text.size) note_texts(k, event);
     k->last.pid = event->pid;
     k->last.tid = event->tid;
     k->last.device = (int64_t)(bits_of(k, process_key(event->pid)) >> NUMBER_SHIFT) - 1;
     k->last.any = true;
-    return k->last.place = find_place(k, event);
+    return k->last.side = find_side(k, event);
 }
 
 static bool is_stretch(const event_kinds *k, const trace_event *event) {
@@ -254,11 +254,11 @@ static uint8_t task_kind(const trace_event *event) {
 /* By its row; where that does not tell, by a stream among its arguments. What has no category and
    shares an id with device work, as in JAX's traces, launched it. */
 static uint8_t guessed_kind(event_kinds *k, trace_event *event) {
-    row_place place = place_of(k, event);
-    if (place == ROW_REPEATS || (place == ROW_ON_DEVICE && is_around_ops(k, event)) ||
+    row_side side = side_of(k, event);
+    if (side == ROW_REPEATS || (side == ROW_ON_DEVICE && is_around_ops(k, event)) ||
         is_total(event)) return leave_out(k, event);
-    bool device = place == ROW_UNKNOWN ? event->cat.size && trace_arg(event, "stream")
-                                       : place == ROW_ON_DEVICE;
+    bool device = side == ROW_UNKNOWN ? event->cat.size && trace_arg(event, "stream")
+                                       : side == ROW_ON_DEVICE;
     int64_t id;
     if (event->cat.size) count_guess(k, event, device);
     if (device) {

@@ -5,12 +5,12 @@
 
 #include "input/trace_event.h"
 
-typedef enum row_place { ROW_UNKNOWN, ROW_ON_HOST, ROW_ON_DEVICE, ROW_REPEATS } row_place;
+typedef enum row_side { ROW_UNKNOWN, ROW_ON_HOST, ROW_ON_DEVICE, ROW_REPEATS } row_side;
 
 typedef struct event_kinds {
     bool own;                    /* the trace is prof.h's */
     map rows;                    /* process or thread -> what its labels say, bit by bit */
-    struct { int64_t pid, tid, device; row_place place; bool any; } last;    /* asked for */
+    struct { int64_t pid, tid, device; row_side side; bool any; } last;      /* asked for */
     interner unknown;            /* categories, and how many events went where */
     struct { uint64_t count[2]; } *guesses;
     size_t guess_count, guess_capacity;

@@ -130,17 +130,17 @@ static uint32_t stack_of(const dict *d) {
 
 static bool has(const dict *d, int key) { return d->has >> key & 1; }
 
-/* The list that "device_traces" has begins below this place? */
-static bool is_traces(const snapshot *s, size_t place) {
-    return place > 1 && s->stack[place - 1].kind == LIST && s->stack[place - 2].kind == TEXT &&
-           s->stack[place - 2].number == TRACES;
+/* The list that "device_traces" has begins below this level? */
+static bool is_traces(const snapshot *s, size_t level) {
+    return level > 1 && s->stack[level - 1].kind == LIST && s->stack[level - 2].kind == TEXT &&
+           s->stack[level - 2].number == TRACES;
 }
 
-/* The device of an event whose dict is at `place`: its list's number among the lists of all. A list
+/* The device of an event whose dict is at `level`: its list's number among the lists of all. A list
    of several items has a mark in front of them. */
-static int64_t device_at(const snapshot *s, size_t place) {
-    size_t marks = s->mark_count, list = place;
-    if (marks && place && s->marks[marks - 1] == place) marks--, list--;
+static int64_t device_at(const snapshot *s, size_t level) {
+    size_t marks = s->mark_count, list = level;
+    if (marks && level && s->marks[marks - 1] == level) marks--, list--;
     else if (list && s->stack[list - 1].kind == LIST) list--;
     else if (marks && s->marks[--marks]) list = s->marks[marks] - 1;
     size_t first = is_traces(s, list) ? list : marks ? s->marks[marks - 1] : 0;
@@ -215,8 +215,8 @@ static void take_segment(snapshot *s, const dict *d) {
     s->is_snapshot = true;
 }
 
-static value take_dict(snapshot *s, const dict *d, size_t place) {
-    if (has(d, ACTION)) take_event(s, d, device_at(s, place));
+static value take_dict(snapshot *s, const dict *d, size_t level) {
+    if (has(d, ACTION)) take_event(s, d, device_at(s, level));
     else if (has(d, TOTAL_SIZE) && has(d, BLOCKS)) take_segment(s, d);
     else if (has(d, STATE) && has(d, SIZE)) take_block(s, d);
     else if (has(d, FILENAME) && has(d, NAME)) return take_frame(s, d);
