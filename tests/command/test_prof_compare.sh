@@ -75,6 +75,8 @@ gives analyze_mm_bytes 44.0 gemm 'GB/s' analyze "$out/mm.json"           # 110,0
 gives analyze_intensity 27.2727 gemm FLOP/byte analyze --device H100 "$out/mm.json"    # 12e6 / 440e3
 gives analyze_bound_compute compute gemm 'Bound by' analyze --device H100 "$out/mm.json"   # roof at 20
 gives analyze_bound_memory memory gemm 'Bound by' analyze --device-peak fp32=100,gb=3350 "$out/mm.json"
+trace aten::mm nchwToNhwcKernel '' "$mm" >"$out/layout.json"
+gives analyze_bound_layout memory nchwToNhwcKernel 'Bound by' analyze --device H100 "$out/layout.json"
 trace aten::relu softmax_forward '' "$mm" >"$out/dark.json"
 gives analyze_bound_unknown null softmax_forward 'Bound by' analyze "$out/dark.json"
 for device in B200 GB200 MI350X L40S 'RTX 5090' 'RTX 5080' 'RTX 5070 Ti' 'RTX 5070' 'RTX 5060 Ti'; do
@@ -223,7 +225,7 @@ try diff_markdown_name_is_code grep -qF '| `` decode <T> \| x`y `` | cpu |' "$ou
 # shellcheck disable=SC2016
 try diff_markdown_other_name grep -qF '| `steady @you` |' "$out/told"
 says diff_gate_unknown_name "gate.txt: line 2: no row of any trace has the name 'nothing'" 2 gate "$(printf '#\ntotal 5%% nothing')"
-says diff_gate_unknown_metric "gate.txt: 'foo' is none of total" 2 gate 'foo 5% *'
+says diff_gate_unknown_metric "gate.txt: line 2: 'foo' is none of total" 2 gate "$(printf 'total 5%% *\nfoo 5%% *\nfoo 6%% sync')"
 says diff_gate_short 'gate.txt: line 2: it takes METRIC LIMIT NAME' 2 gate "$(printf '#\ntotal 5%%')"
 says diff_gate_no_limit "line 1: '5' is not a limit of total" 2 gate 'total 5 *'
 says diff_gate_empty 'gate.txt: there is no limit in it' 2 gate '# total 5% *'

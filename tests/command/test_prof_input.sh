@@ -426,9 +426,9 @@ says input_npu_named 'Self NPU time total: 20.000us' 0 "$prof" report "$out/labe
 echo '[{"ph": "X", "name": "Backend", "pid": 1, "tid": 1, "ts": 0, "dur": 4, "args": {"detail": "a.c"}},
 {"ph": "X", "name": "Total Backend", "pid": 1, "tid": 2, "ts": 0, "dur": 4, "args": {"count": 1, "avg ms": 0}},
 {"ph": "X", "name": "Total cost", "pid": 1, "tid": 1, "ts": 5, "dur": 2}]' >"$out/ftime.json"
-says input_ftime_totals "1 events, as 'Total Backend', repeat those of other rows: left out" 0 "$prof" report "$out/ftime.json"
+says input_ftime_totals "1 events, as 'Total Backend', repeat those of other rows: not counted" 0 "$prof" report "$out/ftime.json"
 says input_ftime_sum 'Self CPU time total: 6.000us' 0 "$prof" report "$out/ftime.json"
-says input_labels_repeat "2 events, as 'Computing', repeat those of other rows: left out" 0 "$prof" report "$out/labels.json"
+says input_labels_repeat "2 events, as 'Computing', repeat those of other rows: not counted" 0 "$prof" report "$out/labels.json"
 "$prof" merge -o "$out/merged.json" "$out/labels.json" 2>"$out/said"
 says input_labels_merged 'time total: 20.000us' 0 "$prof" report "$out/merged.json"
 { work '"CPU functions"' 1 50 add ''; work '"CUDA functions"' 0 20 add_kernel ''; } | labels pytorch_2020 '50.000us 20.000us'

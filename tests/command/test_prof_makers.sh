@@ -106,7 +106,7 @@ says xla_async_collective 'permute,' 0 cat "$out/ranks.csv"
 for number in 0 1; do      # with the device's number in its label, and without
     file="$out/makers/ascend$number.json"
     "$prof" report -f csv "$file" >"$out/ascend.csv" 2>"$out/told"
-    says ascend_repeats$number "4 events, as 'Notify_Wait', repeat those of other rows: left out" 0 cat "$out/told"
+    says ascend_repeats$number "4 events, as 'Notify_Wait', repeat those of other rows: not counted" 0 cat "$out/told"
     # Owners by the arrows of torch_npu, around which a queue and a thread of CANN's lie.
     says ascend_op$number '"aten::add",1,20.000,15.000,20.000,20.000,20.000,10.000,10.000' 0 cat "$out/ascend.csv"
     says ascend_collective$number "\"c10d::allreduce_\",1,20.000,20.000,20.000,20.000,20.000,$((20 - number)).000" 0 \

@@ -245,10 +245,16 @@ static bool is_light(const char *name) {
     return false;
 }
 
+/* It changes a layout, as for a convolution: of the FLOPs that its op shares with it it does none. */
+static bool is_layout(const char *name) {
+    return strstr(name, "nchwToNhwc") || strstr(name, "nhwcToNchw");
+}
+
 /* Its intensity is more than the device's (peak FLOP/s / peak byte/s) just where its share of the
    one peak is more than that of the other. */
 const char *kernel_bound(const kernel_row *row, const char *name) {
     if (!(row->ideal_bytes_ns > 0)) return NULL;
+    if (is_layout(name)) return "memory";
     if (!(row->ideal_flops_ns > 0)) return row->flops > 0 || !is_light(name) ? NULL : "memory";
     double compute = row->ideal_flops_ns / (double)row->ideal_flops_of_ns;
     return compute > row->ideal_bytes_ns / (double)row->bytes_ns ? "compute" : "memory";

@@ -469,11 +469,15 @@ static void note_counters(bool known[METRICS], const row_table *table) {
 }
 
 static bool counters_known(const bool known[METRICS], const diff_options *o) {
-    for (int m = COUNTER; m < METRICS && metric_names[m]; m++)
-        if (!known[m])
-            return fail(o->gate ? o->gate : "--metric", "'%s' is none of total, avg, p50, p90, "
-                        "p95, p99, max, calls, and no counter of the traces", metric_names[m]),
-                   false;
+    for (int m = COUNTER; m < METRICS && metric_names[m]; m++) {
+        char where[40] = "";
+        if (known[m]) continue;
+        for (size_t i = o->limit_count; i--; )
+            if (o->limits[i].metric == m && o->limits[i].line)
+                snprintf(where, sizeof where, "line %zu: ", o->limits[i].line);
+        return fail(*where ? o->gate : "--metric", "%s'%s' is none of total, avg, p50, p90, p95, "
+                    "p99, max, calls, and no counter of the traces", where, metric_names[m]), false;
+    }
     return true;
 }
 

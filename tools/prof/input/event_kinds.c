@@ -286,7 +286,7 @@ void kinds_odd(event_kinds *k, trace_event *event) {
 void kinds_tell(const event_kinds *k, const char *path) {
     enum { SHOWN = 4 };
     if (k->repeated)
-        warn(path, "%llu events, as '%s', repeat those of other rows: left out",
+        warn(path, "%llu events, as '%s', repeat those of other rows: not counted",
              (unsigned long long)k->repeated, k->first_repeated);
     if (!k->guess_count) return;
     char text[512];
