@@ -181,6 +181,8 @@ gives report_captured_told '["fw (a.c:3)"]' stack $by_capture "$out/told.json"
 gives report_captured_unknown '[]' stack $by_capture "$out/replay.json"
 gives report_stack '["nn.Module: Linear_0", "train.py(12): step"]' stack --group-by-stack 5 \
     --name aten::addmm "$now"
+gives report_kernel_stack '["nn.Module: Linear_0", "train.py(12): step"]' stack --group-by-stack 5 \
+    --name sm90_xmma_gemm "$now"                     # its op's
 gives report_old_stack '["model.py(10): forward"]' stack --group-by-stack 1 --name aten::linear \
     tests/command/traces/kineto_2021.json
 gives report_no_merge 2 count --name relu tests/command/traces/kineto_2022.json

@@ -387,7 +387,7 @@ static call_span span_of(const row_table *t, uint32_t number) {
 }
 
 /* Runs on a device: it lies in nothing. */
-static void add_device_event(row_table *t, const trace_event *event) {
+static void add_device_event(row_table *t, const trace_event *event, bool is_work) {
     if (trace_arg(event, PROF_KEY_COVER)) return;  /* drawn, no event: of prof.h's */
     uint32_t name = trace_name(&t->trace, event);
     if (event->kind != TRACE_GPU_ANNOTATION && (is_usual(event->kind) || is_listed(t, event)) &&
@@ -401,7 +401,14 @@ static void add_device_event(row_table *t, const trace_event *event) {
         .start_ns = event->ts_ns, .end_ns = event->ts_ns + event->dur_ns,
         .row = t->group_rows[group], .order = t->order, .flags = flags_of(key_of(t, group))
     };
-    push(t, &work);
+    if (!t->options->by_stack || !is_work || key_of(t, group)->stack) {
+        push(t, &work);
+        return;
+    }
+    GROW(t->launched, t->launched_count, t->launched_capacity);
+    t->launched[t->launched_count++] = (struct row_launched){
+        work, (uint32_t)t->trace.work_count - 1, group
+    };
 }
 
 /* What the event itself says, else, if it was asked for, what its inputs say. */
@@ -563,6 +570,20 @@ static void group_by_frames(row_table *t) {
     }
 }
 
+/* Work that has no stack of its own has that of the op that launched it, as in PyTorch. */
+static void push_launched(row_table *t) {
+    for (size_t i = 0; i < t->launched_count; i++) {
+        struct row_launched *w = &t->launched[i];
+        uint32_t op = t->trace.works[w->number].owner;
+        uint32_t group = op == NO_CALL ? NO_GROUP : t->trace.calls[op].key;
+        group_key key = *key_of(t, w->group);
+        if (group != NO_GROUP) key.stack = key_of(t, group)->stack;
+        w->span.row = t->group_rows[group_of(t, &key)];
+        push(t, &w->span);
+    }
+    t->launched_count = 0;
+}
+
 /* ---- Calls ---- */
 
 static void take_call(row_table *t, const trace_event *event) {
@@ -703,7 +724,7 @@ static void add_event(row_table *t, const trace_event *event, trace_kept kept) {
         take_call(t, event);
         return;
     }
-    if (t->options->device || !event->kind) add_device_event(t, event);
+    if (t->options->device || !event->kind) add_device_event(t, event, kept == KEPT_WORK);
 }
 
 static void *more_memory(void *user, size_t size) {
@@ -861,6 +882,7 @@ static void end_file(row_table *t) {
     contexts_add(&t->contexts, &t->trace);
     trace_own(&t->trace);
     if (t->options->by_stack) group_by_frames(t);
+    push_launched(t);
     w.bytes = take_changes(t);
     trace_walk(&t->trace, push_call, &w);
     free(w.bytes);
@@ -991,6 +1013,7 @@ void rows_free(row_table *t) {
     free(t->group_rows);
     free(t->last_groups);
     free(t->firsts);
+    free(t->launched);
     free(t->sites);
     arena_free(&t->memory);
     amounts_free(&t->amounts);

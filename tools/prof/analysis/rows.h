@@ -79,6 +79,9 @@ typedef struct row_table {
     bool had_tasks;
     struct row_first { int64_t ts_ns; uint32_t thread, order; } *firsts;     /* of no length */
     size_t first_count, first_capacity;
+    struct row_launched { call_span span; uint32_t number, group; } *launched;  /* by stack: work
+                                   that has the stack of its op */
+    size_t launched_count, launched_capacity;
     uint32_t order;             /* of the event in its file */
     struct row_site { bool known; uint32_t row; uint16_t flags; } *sites;   /* of a raw stream */
     size_t site_capacity;
