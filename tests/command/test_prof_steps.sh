@@ -105,6 +105,7 @@ try steps_path_backward path_is 3 'cpu ProfilerStep* 200.000' 'cpu loss.backward
 try steps_path_cpu path_is 4 'cpu ProfilerStep* 900.000' 'cpu cudaLaunchKernel 100.000'
 says steps_path_text 'Critical path of ProfilerStep#1 of rank 0 (1000.000 us): cpu 29.0 %, device 66.0 %, launch 2.0 %, queue 1.0 %, wait 2.0 %' \
     0 "$prof" steps --critical -w 4 "$out/paths.json"
+says steps_path_heads 'Time (us)  Share %  Count' 0 "$prof" steps --critical -w 4 "$out/paths.json"
 path_sums() {   # TRACE: to the nanosecond what the steps last
     "$prof" steps --name . --critical -w 200 -n all -f json -o "$out/path.json" "$1" 2>/dev/null &&
         "$prof" steps --name . -w 200 -f json -o "$out/steps.json" "$1" 2>/dev/null &&

@@ -245,7 +245,7 @@ static bool is_light(const char *name) {
     return false;
 }
 
-/* It changes a layout, as for a convolution: of the FLOPs that its op shares with it it does none. */
+/* It changes a layout, as for a convolution, and does none of the FLOPs that its op shares. */
 static bool is_layout(const char *name) {
     return strstr(name, "nchwToNhwc") || strstr(name, "nhwcToNchw");
 }

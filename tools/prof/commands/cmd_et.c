@@ -222,8 +222,8 @@ static bool node_before(uint32_t a, uint32_t b, const void *context) {
     return nodes[a].rf_id < nodes[b].rf_id;
 }
 
-/* Ids of record functions are in the order in which calls began: the n-th node of a name on a
-   thread, its key, is the n-th call of it. Where there is another number of calls than of nodes, nobody
+/* Ids of record functions are in the order in which calls began: the n-th node of a key, a name on
+   a thread, is the n-th call of it. Where there is another number of calls than of nodes, nobody
    knows which is which. */
 static void link_by_keys(execution_trace *t, const struct trace *tree) {
     map nodes = {0}, calls = {0}, linked = {0};  /* of a key, so many */

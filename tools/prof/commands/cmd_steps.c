@@ -270,7 +270,7 @@ static void write_kinds(step_table *t, step_file *f, const step *one, output *ou
 static void write_path(step_table *t, step_file *f, const step *one, output *out) {
     sheet s;
     write_kinds(t, f, one, out);
-    sheet_begin(&s, path_heads);
+    sheet_begin(&s, "Rank#|Step|Kind|Name|Time (us)#|Share %#|Count#");
     s.hidden = 2;
     add_path(&s, t, f, one, true);
     sheet_end(&s, FORMAT_TEXT, out);

@@ -157,7 +157,7 @@ static void check_fields(checker *c, const trace_event *event) {
         if (ids[i].is_text)
             find(c, RULE_IDS, event->offset, "%s has a text as %s", shown(event), ids[i].name);
         else if ((ids[i].id < 0 || ids[i].id > INT32_MAX) &&
-                 !(ids[i].id == -1 && event->kind == TRACE_OVERHEAD))    /* Kineto's, of no process */
+                 !(ids[i].id == -1 && event->kind == TRACE_OVERHEAD))    /* of no process */
             find(c, RULE_IDS, event->offset, "%s has the %s %lld", shown(event), ids[i].name,
                  (long long)ids[i].id);
 }
