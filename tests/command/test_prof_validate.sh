@@ -60,7 +60,7 @@ finds flow_no_end '1 flow' '{"ph":"s","id":1,"cat":"c","ts":1}'
 # Kineto's: an end at a call that launched nothing, and its own cost, of no process.
 call='{"ph":"X","cat":"cuda_runtime","name":"cudaMalloc","pid":1,"tid":1,"ts":1,"dur":2,"args":{"correlation":7}}'
 finds flow_at_call '' "$call,"'{"ph":"f","id":7,"bp":"e","cat":"ac2g","pid":1,"tid":1,"ts":1}'
-finds flow_not_at_call '1 flow' "$call,"'{"ph":"f","id":7,"bp":"e","cat":"ac2g","pid":1,"tid":1,"ts":2}'
+finds flow_not_at_call '109 flow' "$call,"'{"ph":"f","id":7,"bp":"e","cat":"ac2g","pid":1,"tid":1,"ts":2}'
 finds overhead_of_nobody '' '{"ph":"X","cat":"overhead","name":"Buffer Flush","pid":-1,"tid":0,"ts":1,"dur":2,"args":{}}'
 finds flow_step '' "$(event 0 5),{\"ph\":\"s\",\"id\":1,\"cat\":\"c\",\"ts\":0},{\"ph\":\"t\",\"id\":1,\"cat\":\"c\",\"ts\":1}"
 finds filler '' "$(event 0 5),{}"
