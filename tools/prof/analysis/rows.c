@@ -594,7 +594,7 @@ static void take_call(row_table *t, const trace_event *event) {
     if (c->apart) return;
     c->is_hidden = !shown(t, event, c->name);
     c->is_partial = is_partial(event);
-    if (!c->is_hidden || t->options->merge_duplicates)
+    if (!c->is_hidden || t->options->merge_duplicates || t->options->by_stack)
         c->key = event_group(t, event, c->name, PROF_DEVICE_CPU);
     c->more = more_of(t, event, c->name);
     if (!event->is_async) return;
