@@ -401,7 +401,7 @@ static void add_device_event(row_table *t, const trace_event *event, bool is_wor
         .start_ns = event->ts_ns, .end_ns = event->ts_ns + event->dur_ns,
         .row = t->group_rows[group], .order = t->order, .flags = flags_of(key_of(t, group))
     };
-    if (!t->options->by_stack || !is_work || key_of(t, group)->stack) {
+    if (!t->options->by_stack || t->trace.own || !is_work || key_of(t, group)->stack) {
         push(t, &work);
         return;
     }
@@ -570,7 +570,8 @@ static void group_by_frames(row_table *t) {
     }
 }
 
-/* Work that has no stack of its own has that of the op that launched it, as in PyTorch. */
+/* Work that has no stack of its own has that of the op that launched it, as in PyTorch. In prof.h's
+   traces it has none, as in the table of the running program. */
 static void push_launched(row_table *t) {
     for (size_t i = 0; i < t->launched_count; i++) {
         struct row_launched *w = &t->launched[i];
