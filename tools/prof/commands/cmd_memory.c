@@ -89,12 +89,12 @@ typedef struct memory_options {
 
 typedef struct memory_trace {
     struct trace trace;         /* more of a call: what it inherits, in contexts */
-    struct told {               /* of changes; INT64_MIN: unknown */
+    struct detail {             /* of changes; INT64_MIN: unknown */
         int64_t address, total;
         uint32_t op;            /* of its call stack; or NO_CALL */
         bool before;            /* it was there before the recording */
-    } *told;
-    size_t told_capacity;
+    } *details;
+    size_t detail_capacity;
     surroundings *contexts;     /* 0: none */
     size_t context_count, context_capacity;
     step *steps;                /* in the order of time */
@@ -192,7 +192,7 @@ static const surroundings *context_of(const memory_trace *m, const memory_change
 
 static uint32_t op_of(const memory_trace *m, uint32_t change) {
     uint32_t owner = m->trace.changes[change].owner;
-    return owner == NO_CALL ? m->told[change].op : m->trace.calls[owner].name;
+    return owner == NO_CALL ? m->details[change].op : m->trace.calls[owner].name;
 }
 
 /* freed: where that was; NULL with free_ns INT64_MAX: nobody has freed it. */
@@ -226,7 +226,7 @@ static bool take_free(memory_trace *m, uint32_t number, step *s, const block *kn
     const memory_change *e = &m->trace.changes[number];
     memory_device *device = &m->devices[s->device];
     const memory_change *from = known ? &m->trace.changes[known->change] : NULL;
-    bool told = m->told[number].address != INT64_MIN;
+    bool told = m->details[number].address != INT64_MIN;
     bool fits = told && from && from->bytes == -e->bytes;
     device->frees++;
     if (!told && device->end < device->unknown_frees)
@@ -246,7 +246,7 @@ static void pair_changes(memory_trace *m) {
     uint32_t *order = sorted_numbers(m->trace.change_count, earlier, m->trace.changes);
     for (size_t i = 0; i < m->trace.change_count; i++) {
         const memory_change *e = &m->trace.changes[order[i]];
-        const struct told *where = &m->told[order[i]];
+        const struct detail *where = &m->details[order[i]];
         uint32_t number = device_of(m, e->device_type, e->device_index);
         memory_device *device = &m->devices[number];
         uint64_t *slot = map_put(&open, hash_mix((uint64_t)where->address) + number + 1, NULL);
@@ -359,13 +359,13 @@ static void take(void *user, trace_reader *reader, trace_kept kept) {
     if (kept != KEPT_CHANGE) return;
     size_t number = m->trace.change_count - 1;
     memory_change *change = &m->trace.changes[number];
-    GROW(m->told, number, m->told_capacity);
-    m->told[number] = (struct told){
+    GROW(m->details, number, m->detail_capacity);
+    m->details[number] = (struct detail){
         INT64_MIN, INT64_MIN, change->bytes > 0 ? stack_op(m, &reader->event) : NO_CALL,
         change->bytes > 0 && trace_arg_int(&reader->event, "Before", &before)
     };
-    trace_arg_int(&reader->event, PROF_KEY_ADDRESS, &m->told[number].address);
-    trace_arg_int(&reader->event, PROF_KEY_TOTAL, &m->told[number].total);
+    trace_arg_int(&reader->event, PROF_KEY_ADDRESS, &m->details[number].address);
+    trace_arg_int(&reader->event, PROF_KEY_TOTAL, &m->details[number].total);
     change->key = told_category(&reader->event);
     m->tells_categories |= change->key != MEMORY_UNKNOWN;
 }
@@ -629,7 +629,7 @@ static int read_and_write(const memory_options *o, const char *path) {
     trace_free(&m.trace);
     map_free(&m.device_numbers);
     free(m.contexts);
-    free(m.told);
+    free(m.details);
     free(m.steps);
     free(m.devices);
     return status ? status : written;
