@@ -473,7 +473,7 @@ static bool counters_known(const bool known[METRICS], const diff_options *o) {
         char where[40] = "";
         if (known[m]) continue;
         for (size_t i = o->limit_count; i--; )
-            if (o->limits[i].metric == m && o->limits[i].line)
+            if ((int)o->limits[i].metric == m && o->limits[i].line)
                 snprintf(where, sizeof where, "line %zu: ", o->limits[i].line);
         return fail(*where ? o->gate : "--metric", "%s'%s' is none of total, avg, p50, p90, p95, "
                     "p99, max, calls, and no counter of the traces", where, metric_names[m]), false;
