@@ -1146,10 +1146,10 @@ static void read_stream(stream *s, const char *file) {
     trace_reader *reader = trace_open(file);
     if (reader) reader->with_text = true;
     while (reader && trace_next(reader) != TRACE_END) {
-        if (reader->item != TRACE_EVENT || reader->event.phase != 'X') continue;
+        if (reader->item != TRACE_EVENT || reader->event->phase != 'X') continue;
         GROW(s->list, s->count, s->capacity);
-        s->list[s->count].root = parse_case(reader->event.raw);
-        read_event(&s->list[s->count].event, &reader->event, s->list[s->count].root);
+        s->list[s->count].root = parse_case(reader->event->raw);
+        read_event(&s->list[s->count].event, reader->event, s->list[s->count].root);
         s->count++;
     }
     if (!reader || trace_close(reader) != EXIT_OK) mismatch("reader", "failed");

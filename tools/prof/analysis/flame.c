@@ -68,7 +68,7 @@ static void note_head(walk *w, const trace_member *member) {
 static void take(void *user, trace_reader *reader, trace_kept kept) {
     walk *w = user;
     const flame_options *o = w->options;
-    const trace_event *event = &reader->event;
+    const trace_event *event = reader->event;
     if (reader->item == TRACE_MEMBER) note_head(w, &reader->member);
     if (reader->item != TRACE_EVENT) return;
     if (kept == KEPT_CALL) {

@@ -114,7 +114,7 @@ static void add_launch(kernel_table *t, const trace_event *event) {
 
 static void take(void *user, trace_reader *reader, trace_kept kept) {
     kernel_table *t = user;
-    const trace_event *event = &reader->event;
+    const trace_event *event = reader->event;
     if (reader->item == TRACE_MEMBER && text_is(reader->member.key, "deviceProperties")) {
         trace_text rest = reader->member.value, key, device;
         while (json_next(&rest, &key, &device)) read_device(t, device);

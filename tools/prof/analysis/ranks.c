@@ -506,7 +506,7 @@ int ranks_read(rank_table *t, const char *path) {
     ranks_begin_file(t, path);
     if (reader) {
         while (trace_next(reader) != TRACE_END)
-            if (reader->item == TRACE_EVENT) ranks_take(t, &reader->event);
+            if (reader->item == TRACE_EVENT) ranks_take(t, reader->event);
             else if (reader->item == TRACE_MEMBER) ranks_take_member(t, &reader->member);
         t->rows[t->files].base_ns = reader->base_time_ns;
         status = trace_close(reader);

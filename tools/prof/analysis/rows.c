@@ -842,7 +842,7 @@ static void take_sums(row_table *t, const char *path, trace_text head) {
 }
 
 static void note_head(row_table *t, const trace_reader *reader) {
-    const trace_event *event = &reader->event;
+    const trace_event *event = reader->event;
     bool meta = reader->item == TRACE_EVENT && event->phase == 'M';
     bool array = meta && text_is(event->name, "prof");
     bool head = reader->item == TRACE_MEMBER && text_is(reader->member.key, "prof");
@@ -895,7 +895,7 @@ static void end_file(row_table *t) {
 
 static void take(void *user, trace_reader *reader, trace_kept kept) {
     row_table *t = user;
-    const trace_event *event = &reader->event;
+    const trace_event *event = reader->event;
     bool is_event = reader->item == TRACE_EVENT;
     bool streamed = is_event && t->trace.as_ended && event->depth != TRACE_NO_DEPTH;
     if (!streamed) note_item(t, reader);

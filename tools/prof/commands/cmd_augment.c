@@ -75,7 +75,7 @@ static int copy(const kernel_table *table, const char *from, output *out) {
     reader->quiet = true;                        /* all is reported already */
     reader->as_written = reader->with_text = true;
     while (trace_next(reader) != TRACE_END) {
-        const trace_event *event = &reader->event;
+        const trace_event *event = reader->event;
         text_edit edits[2];
         writer_begin_as(&w, out, reader);
         if (reader->item == TRACE_MEMBER)

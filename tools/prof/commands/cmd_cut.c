@@ -140,7 +140,7 @@ static int take_events(cutter *c) {
     trace_reader *reader = trace_open(c->file);
     if (!reader) return EXIT_BAD;
     while (trace_next(reader) != TRACE_END)
-        if (reader->item == TRACE_EVENT) take_event(c, &reader->event);
+        if (reader->item == TRACE_EVENT) take_event(c, reader->event);
     return trace_close(reader);
 }
 
@@ -197,7 +197,7 @@ static int write_part(cutter *c, output *out) {
     trace_writer writer = {0};
     reader->quiet = reader->as_written = reader->with_text = true;
     while (trace_next(reader) != TRACE_END) {
-        const trace_event *event = &reader->event;
+        const trace_event *event = reader->event;
         writer_begin_as(&writer, out, reader);
         if (reader->item == TRACE_MEMBER && text_is(reader->member.key, "prof")) {
             writer_key(&writer, "prof");

@@ -134,7 +134,7 @@ static int read_nodes(execution_trace *t) {
     if (!reader) return EXIT_BAD;
     reader->takes_nodes = true;
     while (trace_next(reader) != TRACE_END) {
-        if (reader->item == TRACE_NODE) read_node(t, &reader->event);
+        if (reader->item == TRACE_NODE) read_node(t, reader->event);
         if (reader->item != TRACE_MEMBER) continue;
         if (text_is(reader->member.key, "schema") && json_is_text(reader->member.value))
             json_decode(reader->member.value, t->schema, sizeof t->schema);
@@ -257,7 +257,7 @@ static void link_by_keys(execution_trace *t, const struct trace *tree) {
 static void take(void *user, trace_reader *reader, trace_kept kept) {
     struct trace *tree = user;
     int64_t id;
-    if (kept == KEPT_CALL && record_id(&reader->event, &id) && id < NO_CALL)
+    if (kept == KEPT_CALL && record_id(reader->event, &id) && id < NO_CALL)
         tree->calls[tree->call_count - 1].key = (uint32_t)id;
 }
 
@@ -292,8 +292,8 @@ static int write_linked(const execution_trace *t, const char *path) {
         if (reader->item == TRACE_MEMBER)
             writer_member(&w, reader->member.key, reader->member.value);
         if (reader->item != TRACE_NODE) continue;
-        trace_text raw = reader->event.raw;
-        const node *n = i < t->count && t->nodes[i].offset == reader->event.offset
+        trace_text raw = reader->event->raw;
+        const node *n = i < t->count && t->nodes[i].offset == reader->event->offset
             ? &t->nodes[i++] : NULL;
         writer_event(&w);
         output_write(&out, raw.data, raw.size - 1);

@@ -77,7 +77,7 @@ static int copy_events(trace_reader *reader, const json_lanes *lanes, output *ou
     reader->as_written = true;
     reader->with_text = lanes != NULL;
     while (trace_next(reader) != TRACE_END) {
-        const trace_event *event = &reader->event;
+        const trace_event *event = reader->event;
         writer_begin_as(&w, out, reader);
         if (reader->item == TRACE_MEMBER)
             writer_member(&w, reader->member.key, reader->member.value);

@@ -72,7 +72,7 @@ static bool longer(uint32_t a, uint32_t b, const void *context) {
 
 static void take(void *user, trace_reader *reader, trace_kept kept) {
     gap_finder *g = user;
-    const trace_event *event = &reader->event;
+    const trace_event *event = reader->event;
     if (kept == KEPT_WORK)
         g->trace.works[g->trace.work_count - 1].key = work_kind_of(&g->work_names, event);
     if (reader->item == TRACE_EVENT && event->phase == 'M') trace_take_name(&g->trace, event);

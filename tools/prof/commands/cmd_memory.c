@@ -361,12 +361,12 @@ static void take(void *user, trace_reader *reader, trace_kept kept) {
     memory_change *change = &m->trace.changes[number];
     GROW(m->details, number, m->detail_capacity);
     m->details[number] = (struct detail){
-        INT64_MIN, INT64_MIN, change->bytes > 0 ? stack_op(m, &reader->event) : NO_CALL,
-        change->bytes > 0 && trace_arg_int(&reader->event, "Before", &before)
+        INT64_MIN, INT64_MIN, change->bytes > 0 ? stack_op(m, reader->event) : NO_CALL,
+        change->bytes > 0 && trace_arg_int(reader->event, "Before", &before)
     };
-    trace_arg_int(&reader->event, PROF_KEY_ADDRESS, &m->details[number].address);
-    trace_arg_int(&reader->event, PROF_KEY_TOTAL, &m->details[number].total);
-    change->key = told_category(&reader->event);
+    trace_arg_int(reader->event, PROF_KEY_ADDRESS, &m->details[number].address);
+    trace_arg_int(reader->event, PROF_KEY_TOTAL, &m->details[number].total);
+    change->key = told_category(reader->event);
     m->tells_categories |= change->key != MEMORY_UNKNOWN;
 }
 

@@ -148,7 +148,7 @@ static void note_pairs(const rank_file *f, merger *m) {
     if (!reader) return;
     reader->quiet = true;
     while (trace_next(reader) != TRACE_END)
-        if (reader->item == TRACE_EVENT) ranks_take(&m->ranks, &reader->event);
+        if (reader->item == TRACE_EVENT) ranks_take(&m->ranks, reader->event);
     trace_close(reader);
 }
 
@@ -159,8 +159,8 @@ static int note_file(rank_file *f, merger *m) {
     ranks_begin_file(&m->ranks, f->id.path);
     rank_row *row = &m->ranks.rows[f->number];
     while (trace_next(reader) != TRACE_END) {
-        if (reader->item == TRACE_EVENT) note_event(f, m, &reader->event);
-        if (reader->item == TRACE_EVENT && !m->ranks.zone) ranks_take(&m->ranks, &reader->event);
+        if (reader->item == TRACE_EVENT) note_event(f, m, reader->event);
+        if (reader->item == TRACE_EVENT && !m->ranks.zone) ranks_take(&m->ranks, reader->event);
         if (reader->item != TRACE_MEMBER) continue;
         note_member(f, m, &reader->member);
         ranks_take_member(&m->ranks, &reader->member);
@@ -412,8 +412,8 @@ static int write_file(trace_writer *w, merger *m, rank_file *f) {
     if (!reader) return EXIT_BAD;
     reader->quiet = reader->as_written = reader->with_text = true;
     while (!reader->failed && trace_next(reader) != TRACE_END)
-        if (reader->item == TRACE_EVENT && !is_replaced(&reader->event))
-            reader->failed |= !write_event(w, m, f, &reader->event);
+        if (reader->item == TRACE_EVENT && !is_replaced(reader->event))
+            reader->failed |= !write_event(w, m, f, reader->event);
     map_free(&m->flows);
     return trace_close(reader);
 }

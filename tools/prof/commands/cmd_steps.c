@@ -95,7 +95,7 @@ static int read_file(step_table *t, uint32_t file) {
     rank->id.failed = !reader;
     if (!reader) return EXIT_BAD;
     while (trace_next(reader) != TRACE_END)
-        if (reader->item == TRACE_EVENT) take(t, file, &reader->event);
+        if (reader->item == TRACE_EVENT) take(t, file, reader->event);
         else if (reader->item == TRACE_MEMBER) rank_read(&rank->id, &reader->member);
     int status = trace_close(reader);
     rank->status = status;

@@ -477,7 +477,7 @@ static int check_file(checker *c, const char *path) {
     c->by_stream = sorter_of(sizeof(stream_event), stream_before);
     while (trace_next(reader) != TRACE_END) {
         c->unit = reader->format ? "item" : "byte";
-        if (reader->item == TRACE_EVENT) check_event(c, &reader->event);
+        if (reader->item == TRACE_EVENT) check_event(c, reader->event);
     }
     pairs_end(c->pairs, INT64_MIN, &(uint64_t){0});
     check_open(c);

@@ -167,7 +167,7 @@ void queue_members(event_queue *q, trace_text object) {
         add_item(q, TRACE_MEMBER)->member = (trace_member){key, value};
 }
 
-const queued *queue_next(event_queue *q) {
+queued *queue_next(event_queue *q) {
     if (q->next < q->count) return &q->items[q->next++];
     q->next = q->count = 0;
     arena_clear(&q->texts);

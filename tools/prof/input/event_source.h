@@ -52,7 +52,7 @@ trace_text queue_decoded(event_queue *q, trace_text json);   /* the same, of a q
 void queue_member(event_queue *q, trace_text key, trace_text value);
 void queue_members(event_queue *q, trace_text object);       /* those of a JSON text */
 /* The next item, which lasts until the next call. NULL: there is none. */
-const queued *queue_next(event_queue *q);
+queued *queue_next(event_queue *q);
 void queue_free(event_queue *q);
 
 /* As intern, of a text that may be anything. */

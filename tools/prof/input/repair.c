@@ -30,7 +30,7 @@ static device_work *read_works(const char *path, size_t *count) {
     if (!reader) return NULL;
     reader->quiet = true;
     while (trace_next(reader) != TRACE_END) {
-        const trace_event *e = &reader->event;
+        const trace_event *e = reader->event;
         if (reader->item != TRACE_EVENT || e->phase != 'X' || !kind_is_device(e->kind)) continue;
         GROW(works, *count, capacity);
         works[(*count)++] = (device_work){e->pid, e->tid, e->ts_ns, e->ts_ns + e->dur_ns,

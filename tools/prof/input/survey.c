@@ -15,7 +15,7 @@ void survey(const char *path, event_kinds *kinds, map *unsorted) {
     trace_reader *reader = trace_open_plain(path);
     if (!reader) return;
     while (trace_next(reader) != TRACE_END) {
-        const trace_event *event = &reader->event;
+        const trace_event *event = reader->event;
         if (reader->item != TRACE_EVENT) continue;
         if (event->phase == 'M') kinds_note_row(kinds, event);
         else if (trace_is_half(event->phase)) take_half(event, &last, unsorted);

@@ -62,7 +62,7 @@ typedef enum trace_item {
     TRACE_END = 0,              /* of the file, or of what can be read of it */
     TRACE_EVENT,                /* reader->event */
     TRACE_MEMBER,               /* reader->member: a top-level member other than traceEvents */
-    TRACE_NODE,                 /* reader->event.raw: one of "nodes" of an execution trace */
+    TRACE_NODE,                 /* reader->event->raw: one of "nodes" of an execution trace */
     TRACE_ROW                   /* reader->row: one of a raw memory timeline, if takes_rows */
 } trace_item;
 

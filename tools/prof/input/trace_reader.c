@@ -25,6 +25,7 @@ struct trace_source {
     bytes file;
     chrome_scan scan;
     json_scan *text;             /* of scan */
+    trace_event event;           /* of the text, or made of halves; others lie in `made` */
     void *made_by;               /* the source of a format that is not JSON, */
     event_queue made;            /* what that made, */
     uint64_t made_count;         /* and how many items were taken of it */
@@ -284,24 +285,24 @@ static const char *scan_row(trace_reader *r, const char *begin, trace_item *item
 /* The event that r->event is: behind it, or NULL. */
 static const char *accept_event(trace_reader *r) {
     source *s = r->source;
-    const trace_event *event = &r->event;
+    const trace_event *event = r->event;
     const char *begin = event->raw.data, *p = begin + event->raw.size;
-    chrome_decode(&s->scan, &r->event);
+    chrome_decode(&s->scan, r->event);
     note_event(s, event);
     if (event->phase == 'M' && text_is(event->name, "prof") &&           /* of prof.h's arrays */
         trace_arg_int(event, "baseTimeNanoseconds", &r->base_time_ns))
         r->base_offset = event->offset;
     if (!base_fits(r)) return stop(s->text, BAD, begin, not_with_base);
     if (event->phase == 'M') read_losses(r, event->name, event->args_text);
-    if (r->format ? r->with_text && !event->raw.size && !make_text(s, &r->event)
-                  : !json_is_clean(s->text) && !chrome_mend_event(&s->scan, &r->event)) return NULL;
+    if (r->format ? r->with_text && !event->raw.size && !make_text(s, r->event)
+                  : !json_is_clean(s->text) && !chrome_mend_event(&s->scan, r->event)) return NULL;
     s->any_here = true;
     return p;
 }
 
 /* Is the text an event? MORE may be needed to say so. */
 static bool is_event(trace_reader *r, const char *p) {
-    return chrome_event(&r->source->scan, p, &r->event) && r->event.has & TRACE_HAS_PHASE;
+    return chrome_event(&r->source->scan, p, r->event) && r->event->has & TRACE_HAS_PHASE;
 }
 
 static void count_broken(trace_reader *r, uint64_t offset, const char *why) {
@@ -343,7 +344,7 @@ static const char *scan_element(trace_reader *r, const char *p, trace_item *item
     s->any_element = true;
     if (*p != '{') return scan_row(r, p, item);
     *item = s->where == IN_NODES ? TRACE_NODE : TRACE_EVENT;
-    if (!chrome_event(&s->scan, p, &r->event)) {
+    if (!chrome_event(&s->scan, p, r->event)) {
         *item = TRACE_END;
         return skip_broken(r, p);
     }
@@ -474,7 +475,7 @@ static void count_defects(trace_reader *r) {
 }
 
 static void count_odd(trace_reader *r, trace_defect what) {
-    if (r->defects[what]++ == 0) r->first_defect[what] = r->event.offset;
+    if (r->defects[what]++ == 0) r->first_defect[what] = r->event->offset;
 }
 
 /* Before the first event of which more is to be known than stands in front of it. */
@@ -488,7 +489,7 @@ static void look_ahead(trace_reader *r) {
 
 static void take_half(trace_reader *r) {
     source *s = r->source;
-    const trace_event *event = &r->event;
+    const trace_event *event = r->event;
     uint64_t key = trace_pair_key(event);
     look_ahead(r);
     if (!s->pairs) s->pairs = pairs_open();
@@ -499,7 +500,7 @@ static void take_half(trace_reader *r) {
 /* Is this event handed out, or is it a half of one? */
 static bool is_whole(trace_reader *r) {
     source *s = r->source;
-    const trace_event *event = &r->event;
+    const trace_event *event = r->event;
     if (event->has & TRACE_HAS_TS && event->ts_ns + event->dur_ns > s->last_ns)
         s->last_ns = event->ts_ns + event->dur_ns;
     if (r->as_written) return true;
@@ -513,12 +514,13 @@ static bool is_whole(trace_reader *r) {
 /* The next event that is made of halves, if there is one. */
 static bool next_pair(trace_reader *r) {
     source *s = r->source;
-    if (!s->pairs || !pairs_next(s->pairs, &r->event)) return false;
+    if (!s->pairs || !pairs_next(s->pairs, &s->event)) return false;
     r->item = TRACE_EVENT;
-    r->event.kind = trace_kind_of(r->event.cat);
-    if (r->event.end_offset) return true;
+    r->event = &s->event;
+    r->event->kind = trace_kind_of(r->event->cat);
+    if (r->event->end_offset) return true;
     count_odd(r, TRACE_NO_END);
-    intern(&s->unfinished, r->event.name.data, r->event.name.size);
+    intern(&s->unfinished, r->event->name.data, r->event->name.size);
     return true;
 }
 
@@ -558,7 +560,7 @@ static bool next_in_text(trace_reader *r) {
 /* Of a format that is not JSON: the next item that is made already, if there is one. */
 static bool take_made(trace_reader *r) {
     source *s = r->source;
-    const queued *item = s->finished ? NULL : queue_next(&s->made);
+    queued *item = s->finished ? NULL : queue_next(&s->made);
     bool good;
     if (!item) return false;
     s->made_count++;
@@ -569,12 +571,12 @@ static bool take_made(trace_reader *r) {
         good = !text_is(r->member.key, "baseTimeNanoseconds") || read_base(r);
         read_losses(r, r->member.key, r->member.value);
     } else {
-        memmove(&r->event, &item->event, sizeof r->event);   /* gcc copies structs slowly */
-        r->event.offset = s->made_count;
-        if (r->event.dur_ns < 0) count_odd(r, TRACE_NEGATIVE);
-        if (r->event.dur_ns < 0) r->event.dur_ns = 0;
-        good = !item->event.raw.size || chrome_again(&s->scan, &r->event, item->event.raw);
-        good = good && chrome_times_fit(&s->scan, r->event.ts_ns, r->event.dur_ns);
+        r->event = &item->event;
+        r->event->offset = s->made_count;
+        if (r->event->dur_ns < 0) count_odd(r, TRACE_NEGATIVE);
+        if (r->event->dur_ns < 0) r->event->dur_ns = 0;
+        good = !r->event->raw.size || chrome_again(&s->scan, r->event, r->event->raw);
+        good = good && chrome_times_fit(&s->scan, r->event->ts_ns, r->event->dur_ns);
         if (!good) stop(s->text, BAD, "", chrome_no_times);
         good = good && accept_event(r) != NULL;
     }
@@ -616,12 +618,12 @@ static trace_item hand_out(trace_reader *r) {
     source *s = r->source;
     r->events++;
     if (s->is_plain) return r->item;
-    if (kinds_asks(&r->event)) look_ahead(r);
-    kinds_take(&s->kinds, &r->event);
-    if (s->repairs) repair_event(s->repairs, &r->event);
-    trace_text name = r->event.name;
+    if (kinds_asks(r->event)) look_ahead(r);
+    kinds_take(&s->kinds, r->event);
+    if (s->repairs) repair_event(s->repairs, r->event);
+    trace_text name = r->event->name;
     const char *plain = is_mangled(name.data, name.size) ? demangled(name.data, name.size) : NULL;
-    if (plain) r->event.name = (trace_text){plain, strlen(plain)};
+    if (plain) r->event->name = (trace_text){plain, strlen(plain)};
     return r->item;
 }
 
@@ -647,6 +649,7 @@ trace_reader *trace_open_plain(const char *path) {
     trace_reader *r = allocate(sizeof *r);
     source *s = r->source = allocate(sizeof *s);
     s->text = &s->scan.json;
+    r->event = &s->event;
     if (!bytes_open(&s->file, path, s->text)) return free(s), free(r), NULL;
     r->losses = allocate(sizeof *r->losses);
     r->path = path;

@@ -6,7 +6,7 @@
        trace_reader *reader = trace_open(path);
        if (!reader) return EXIT_BAD;
        while (trace_next(reader) != TRACE_END)
-           if (reader->item == TRACE_EVENT) use(&reader->event);
+           if (reader->item == TRACE_EVENT) use(reader->event);
        return trace_close(reader);                                                              */
 #ifndef PROF_TRACE_READER_H
 #define PROF_TRACE_READER_H
@@ -15,7 +15,7 @@
 
 typedef struct trace_reader {
     trace_item item;
-    trace_event event;
+    trace_event *event;
     trace_member member;
     trace_text row;             /* [...] */
     uint64_t row_offset;

@@ -104,7 +104,7 @@ int canonical_write(const char *trace, output *out) {
     if (!reader) return EXIT_BAD;
     output_open_memory(&l.own);
     while (trace_next(reader) != TRACE_END)
-        if (reader->item == TRACE_EVENT && is_line(&reader->event)) add_line(&l, &reader->event);
+        if (reader->item == TRACE_EVENT && is_line(reader->event)) add_line(&l, reader->event);
     uint32_t *order = sorted_numbers(l.count, starts_before, l.list);
     for (size_t i = 0; i < l.count; i++) {
         if (i) output_text(out, "\n");

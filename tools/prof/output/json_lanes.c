@@ -99,7 +99,7 @@ json_lanes *json_lanes_find(const char *path) {
     l->next_tid = FIRST_TID;
     reader->quiet = true;
     while (trace_next(reader) != TRACE_END)
-        if (reader->item == TRACE_EVENT) take_event(l, &reader->event);
+        if (reader->item == TRACE_EVENT) take_event(l, reader->event);
     if (trace_close(reader) != EXIT_OK) return json_lanes_free(l), NULL;
     find_lanes(l, path);
     return l;

@@ -307,7 +307,7 @@ static int read_trace(pf_writer *w, const char *path, bool merged) {
     if (!reader) return EXIT_BAD;
     reader->quiet = merged;
     while (trace_next(reader) != TRACE_END) {
-        if (reader->item == TRACE_EVENT) take_event(w, &reader->event);
+        if (reader->item == TRACE_EVENT) take_event(w, reader->event);
         else if (reader->item == TRACE_MEMBER) take_member(w, &reader->member);
     }
     w->base_ns = reader->base_time_ns;

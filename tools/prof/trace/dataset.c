@@ -209,7 +209,7 @@ static void collect(dataset *d, const trace_event *event, trace_kept kept) {
 
 static void take(void *user, trace_reader *reader, trace_kept kept) {
     dataset *d = user;
-    if (reader->item == TRACE_EVENT) collect(d, &reader->event, kept);
+    if (reader->item == TRACE_EVENT) collect(d, reader->event, kept);
     if (reader->item != TRACE_MEMBER) return;
     rank_read(&d->id, &reader->member);
 }
@@ -458,8 +458,8 @@ static int second_pass(dataset *d) {
         if (reader->item == TRACE_MEMBER)
             metadata_row(d, reader->member.key, reader->member.value);
         if (reader->item != TRACE_EVENT) continue;
-        if (reader->event.phase == 'X' && d->events == events) break;
-        hand_out(d, &reader->event);
+        if (reader->event->phase == 'X' && d->events == events) break;
+        hand_out(d, reader->event);
     }
     int status = trace_close(reader);
     if (status == EXIT_OK && d->events != events)

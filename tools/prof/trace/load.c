@@ -232,7 +232,7 @@ int trace_load(struct trace *t, const char *path, trace_take *take, void *user) 
         trace_kept kept = KEPT_NOTHING;
         t->as_ended = reader->as_ended;
         t->own = reader->own || reader->as_ended;
-        if (reader->item == TRACE_EVENT) kept = trace_add(t, &reader->event);
+        if (reader->item == TRACE_EVENT) kept = trace_add(t, reader->event);
         if (take) take(user, reader, kept);
         if (++events % EVENTS_A_LOOK == 0 && !has_room(reader, size, &first))
             exit(fail(path, "it needs more memory than there is (%lld MB are left): take a part of "

@@ -60,7 +60,7 @@ static int read_parts(const char *path, const char *name, int64_t *first_ns, tra
     if (!reader) return EXIT_BAD;
     reader->quiet = true;
     while (trace_next(reader) != TRACE_END) {
-        const trace_event *event = &reader->event;
+        const trace_event *event = reader->event;
         if (reader->item != TRACE_EVENT || event->phase != 'X' || event->kind == TRACE_SPAN)
             continue;
         if (event->ts_ns < *first_ns) *first_ns = event->ts_ns;
@@ -76,7 +76,7 @@ static int read_last(const char *path, trace_range *r) {
     if (!reader) return EXIT_BAD;
     reader->quiet = true;
     while (trace_next(reader) != TRACE_END) {
-        const trace_event *event = &reader->event;
+        const trace_event *event = reader->event;
         if (reader->item != TRACE_EVENT || event->phase != 'X' || kind_is_device(event->kind) ||
             event->ts_ns + event->dur_ns <= r->last_ns || !range_holds(r, event->ts_ns)) continue;
         r->last_ns = event->ts_ns + event->dur_ns;
