@@ -313,12 +313,12 @@ static bool prof__raw_elf_site(prof_raw *r, prof__raw_named_site *named) {
 static const prof_site *prof__raw_site_of(prof_raw *r, uint32_t number) {
     static const prof_site none = { "site#?", "", "", 0 };
     prof__raw_named_site *named = prof__raw_site_find(r, number);
-    char name[24] = "site#";
     const char *kept;
     if (named && named->known) return &named->site;
     if (named && prof__raw_elf_site(r, named)) return &named->site;
     r->stats.unknown_sites++;
     if (named && named->site.name) return &named->site;
+    char name[24] = "site#";
     kept = named ? prof__raw_keep(r, name, (size_t)(prof__text_u64(name + 5, number) - name))
                  : NULL;
     if (!kept) return &none;
@@ -467,9 +467,9 @@ static bool prof__raw_pair_ok(prof__knot a, prof__knot b) {
 }
 
 static int64_t prof__raw_ns(prof_raw *r, uint64_t tick) {
-    uint64_t rate = r->rate ? r->rate : 1000000000u;
     if (r->session && r->knot_count > 1)
         return prof__knots_ns(&r->scale, r->knots, r->knot_count, tick);
+    uint64_t rate = r->rate ? r->rate : 1000000000u;
     if (r->session && r->clock != PROF_CLOCK_CPU)
         return prof__rate_ns(tick < r->start_tick ? 0 : tick - r->start_tick, rate);
     if (tick >= r->pair.tick)            /* only forged blocks overflow here */
@@ -808,6 +808,7 @@ static void prof__raw_hand_detail(prof_raw *r, uint32_t thread, const prof__item
 static void prof__raw_hand_item(prof_raw *r, prof__raw_row *row, uint32_t thread,
                                 const prof__item *i) {
     prof_raw_item *item = &r->item;          /* kept, since clearing one would take most time */
+    uint64_t start = prof__item_start(i);
     item->kind = i->kind == PROF__COUNTER ? PROF_RAW_COUNTER : i->kind == PROF__STEP ? PROF_RAW_STEP
               : i->kind == PROF__INSTANT ? PROF_RAW_INSTANT
               : i->kind == PROF__REAL ? PROF_RAW_COUNTER_F : PROF_RAW_ZONE;
@@ -816,18 +817,20 @@ static void prof__raw_hand_item(prof_raw *r, prof__raw_row *row, uint32_t thread
     item->thread = thread;
     item->site = item->kind == PROF_RAW_STEP ? NULL : prof__raw_site_of(r, i->site_depth >> 8);
     item->name = item->site ? item->site->name : "ProfilerStep";
-    item->start_ns = prof__raw_ns(r, prof__item_start(i));
+    item->start_ns = prof__raw_ns(r, start);
     item->end_ns = prof__raw_ns(r, i->end);
     if (item->end_ns < item->start_ns) item->end_ns = item->start_ns;
-    item->value = item->kind == PROF_RAW_ZONE ? 0 : (int64_t)i->value;
+    item->value = (int64_t)i->value;
     item->depth = (uint8_t)i->site_depth;
     item->flags = prof__item_flags(i);
     item->extra = NULL;
-    r->zones += item->kind == PROF_RAW_ZONE && !item->flags;
-    if (item->kind == PROF_RAW_ZONE && !item->flags && row && prof__item_start(i) < row->oldest)
-        item->flags = PROF_EVENT_PARTIAL;
-    if (item->kind == PROF_RAW_ZONE && row && row->page)
-        item->extra = prof__raw_carried(r, row, item->name, item->depth, &item->flags);
+    if (item->kind == PROF_RAW_ZONE) {
+        item->value = 0;
+        r->zones += !item->flags;
+        if (!item->flags && row && start < row->oldest) item->flags = PROF_EVENT_PARTIAL;
+        if (row && row->page)
+            item->extra = prof__raw_carried(r, row, item->name, item->depth, &item->flags);
+    }
     prof__raw_hand(r, item);
 }
 

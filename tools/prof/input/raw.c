@@ -372,6 +372,9 @@ static void end_thread(raw_source *r, uint32_t thread) {
 /* The first one is the trace's; one that begins later is placed behind it by its clock, or, as
    targets do not tell when a session begins, behind all before. */
 static void take_session(raw_source *r, const prof_raw_item *item) {
+    losses_take_raw(&r->lost, &r->raw_lost, item);
+    map_free(&r->ended_ranges);
+    end_lanes(r);
     if (!r->has_session) r->base_ns = item->start_ns;
     if (!r->has_session && !r->any_event) {              /* else the stream's begin is missing */
         char text[24];
@@ -423,6 +426,7 @@ static void take_thread(raw_source *r, const prof_raw_item *item) {
 
 static void take_step(raw_source *r, const prof_raw_item *item) {
     char step[40];
+    end_thread(r, item->thread);
     snprintf(step, sizeof step, "ProfilerStep#%lld", (long long)item->value);
     trace_event *event = add_event(r, 'X', "user_annotation", step, item);
     queue_until(event, item->end_ns - item->start_ns);
@@ -684,8 +688,6 @@ static void take_event(raw_source *r, const prof_raw_item *item) {
 
 /* The end of a range (prof_async_begin) that had ended: only the first one counts. */
 static bool has_ended(raw_source *r, const prof_raw_item *item) {
-    if (item->kind == PROF_RAW_SESSION) map_free(&r->ended_ranges);
-    if (item->kind != PROF_RAW_ASYNC) return false;
     uint64_t bit = (uint64_t)1 << (item->value & 63);
     uint64_t *bits = map_put(&r->ended_ranges, (uint64_t)item->value >> 6, NULL);
     bool twice = (*bits & bit) != 0;
@@ -696,12 +698,9 @@ static bool has_ended(raw_source *r, const prof_raw_item *item) {
 
 static void take(void *user, const prof_raw_item *item) {
     raw_source *r = user;
-    losses_take_raw(&r->lost, &r->raw_lost, item);
-    if (has_ended(r, item)) return;
+    if (item->kind == PROF_RAW_ASYNC && has_ended(r, item)) return;
     if (item->end_ns < INT64_MAX >> 2 && item->end_ns > r->last_ns - r->shift_ns)
         r->last_ns = item->end_ns + r->shift_ns;
-    if (item->kind == PROF_RAW_SESSION) end_lanes(r);
-    if (item->kind == PROF_RAW_STEP) end_thread(r, item->thread);
     switch (item->kind) {
     case PROF_RAW_SESSION: take_session(r, item); break;
     case PROF_RAW_THREAD: take_thread(r, item); break;
@@ -713,13 +712,16 @@ static void take(void *user, const prof_raw_item *item) {
     case PROF_RAW_STEP: take_step(r, item); break;
     case PROF_RAW_INSTANT: take_instant(r, item); break;
     case PROF_RAW_COUNTER: case PROF_RAW_COUNTER_F: take_counter(r, item); break;
-    case PROF_RAW_SUMS: take_sums(r, item->average); break;
+    case PROF_RAW_SUMS:
+        losses_take_raw(&r->lost, &r->raw_lost, item);
+        take_sums(r, item->average);
+        break;
     case PROF_RAW_DETAILS: take_details(r, item); break;
     case PROF_RAW_MEMORY: take_memory(r, item); break;
     case PROF_RAW_ASYNC: take_range(r, item); break;
     case PROF_RAW_FLOW: take_flow(r, item); break;
     case PROF_RAW_EVENT: take_event(r, item); break;
-    case PROF_RAW_COUNTS: break;
+    case PROF_RAW_COUNTS: losses_take_raw(&r->lost, &r->raw_lost, item); break;
     }
 }
 
