@@ -45,10 +45,6 @@ uint8_t trace_kind_of(trace_text category) {
     return TRACE_OTHER;
 }
 
-bool trace_is_half(char phase) {
-    return phase != 'X' && phase && strchr("BEbeSF", phase);
-}
-
 uint64_t trace_pair_key(const trace_event *event) {
     uint64_t key = hash_mix((uint64_t)event->pid + 1);
     trace_text id = event->id, rest = event->id2, name, value;
@@ -60,27 +56,6 @@ uint64_t trace_pair_key(const trace_event *event) {
     }
     key = (key ^ hash_bytes(id.data, id.size)) * 31;
     return hash_mix(key + hash_bytes(event->cat.data, event->cat.size)) & ~(uint64_t)1;
-}
-
-/* Field by field: gcc clears a whole struct of this size slowly. */
-void trace_event_clear(trace_event *event) {
-    const trace_text none = {NULL, 0}, empty = {"", 0};
-    event->name = event->cat = empty;
-    event->pid_text = event->tid_text = event->id = event->id2 = event->bp = event->scope = none;
-    event->args_text = none;
-    event->args = NULL;
-    event->raw = empty;
-    event->offset = 0;
-    event->ts_ns = event->dur_ns = event->pid = event->tid = 0;
-    event->has = 0;
-    event->arg_bits = event->arg_count = 0;
-    event->phase = 0;
-    event->kind = TRACE_OTHER;
-    event->device = -1;
-    event->is_pair = event->is_async = false;
-    event->depth = TRACE_NO_DEPTH;
-    event->site = event->thread = 0;
-    event->end_offset = 0;
 }
 
 /* ---- Arguments ---- */

@@ -514,7 +514,7 @@ static bool is_whole(trace_reader *r) {
 /* The next event that is made of halves, if there is one. */
 static bool next_pair(trace_reader *r) {
     source *s = r->source;
-    if (!s->pairs || !pairs_next(s->pairs, &s->event)) return false;
+    if (!pairs_next(s->pairs, &s->event)) return false;
     r->item = TRACE_EVENT;
     r->event = &s->event;
     r->event->kind = trace_kind_of(r->event->cat);
@@ -632,7 +632,7 @@ trace_item trace_next(trace_reader *r) {
     s->scan.tolerant = r->tolerant;
     for (;;) {
         r->item = TRACE_END;
-        if (next_pair(r)) return hand_out(r);
+        if (s->pairs && next_pair(r)) return hand_out(r);
         if (r->failed || !(r->format ? next_made(r) : next_in_text(r))) break;
         if (r->item == TRACE_EVENT && !is_whole(r)) continue;
         if (r->item == TRACE_END) continue;
@@ -640,7 +640,7 @@ trace_item trace_next(trace_reader *r) {
     }
     r->item = TRACE_END;
     if (!r->failed) end_pairs(r);
-    if (!r->failed && next_pair(r)) return hand_out(r);
+    if (!r->failed && s->pairs && next_pair(r)) return hand_out(r);
     progress_end();
     return r->item;
 }
