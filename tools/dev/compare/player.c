@@ -372,15 +372,19 @@ static uint32_t own_row(void) {
     return prof_submit_thread(5000u + (unsigned)me, NULL);
 }
 
-/* A call, and the work on a device that it launched: start, duration, id, device type. */
+/* A call, and the work on a device that it launched: start, duration, id, device type. Each call
+   has a name of its own: the old side merges one into another of its name around it. */
 static void op_submit(char **w) {
+    static unsigned calls;
     prof_event e[2];
     prof_extra x[2];
     uint32_t row = own_row();
+    char name[24];
+    (void)snprintf(name, sizeof name, "launch %u", calls++);
     memset(e, 0, sizeof e);
     memset(x, 0, sizeof x);
     for (int i = 0; i < 2; i++) {
-        e[i].name = i ? "kernel" : "launch";
+        e[i].name = i ? "kernel" : name;
         e[i].extra = x + i;
         e[i].start_ns = prof_now() - number(w[0]) + 100 * i;
         e[i].end_ns = e[i].start_ns + number(w[1]);
