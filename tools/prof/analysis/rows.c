@@ -579,7 +579,8 @@ static void push_launched(row_table *t) {
         uint32_t group = op == NO_CALL ? NO_GROUP : t->trace.calls[op].key;
         group_key key = *key_of(t, w->group);
         if (group != NO_GROUP) key.stack = key_of(t, group)->stack;
-        w->span.row = t->group_rows[group_of(t, &key)];
+        uint32_t own = group_of(t, &key);            /* it may move the rows' numbers */
+        w->span.row = t->group_rows[own];
         push(t, &w->span);
     }
     t->launched_count = 0;
