@@ -428,7 +428,7 @@ COMMANDS = [words.split() for words in (
     'report --merge-duplicates --sort count', 'stacks',
     'stacks --threads -m self_cuda_time_total', 'flamegraph', 'steps -f json', 'steps --worst 2',
     'steps --critical', 'memory', 'memory --by op', 'memory -o OUT.raw.json', 'gaps -f json',
-    'gaps --by gap', 'ranks -f json', 'validate', 'analyze', 'augment -o OUT.json',
+    'gaps --by gap', 'ranks -f json', 'validate --limit all', 'analyze', 'augment -o OUT.json',
     'export -o OUT.json', 'export -o OUT.pftrace', 'export -o OUT.pb.gz', 'export -o OUT.csv',
     'export -o OUT.sqlite', 'et')]
 # Times of Kineto's traces began with the profiler's own span, and begin now with the first call.
