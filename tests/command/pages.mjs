@@ -394,7 +394,7 @@ async function figures(name, file, page) {
   const [size, drawn, frame] = name == "many_100000" ? [2e6, 500, 16] : [15e6, 2000, 33];
   check(things <= bound, `a frame draws ${things} things, more than ${bound}`);
   check(statSync(file).size <= size, "more than " + size + " bytes");
-  check(ms < 4 * drawn && part(work, 0.95) < 4 * frame,    // of a machine that does other things, too
+  check(ms < 8 * drawn && part(work, 0.95) < 8 * frame,    // of a slow machine that is busy, too
     `drawn after ${ms} ms, frames of ${part(work, 0.95)} ms`);
   console.log(`figure ${name}: ${(statSync(file).size / 1e6).toFixed(2)} MB, ` +
     `${await page.run("slices.count")} slices, drawn after ${ms.toFixed(0)} ms; a frame's work ` +
