@@ -826,9 +826,9 @@ PROF_API const prof_thread_info *prof_threads(const prof_trace *trace, size_t *c
    dTLB-load-misses, iTLB-load-misses, and rHEX for a raw one (all of them in user mode only);
    task-clock (ns), page-faults, minor-faults, major-faults, context-switches, cpu-migrations.
    Linux: each begin and end of a zone reads each of them by a system call of about 0.5 us; a thread
-   keeps a file open for each until it exits or calls prof_thread_end. A zone that prof_stop ends,
-   or a fiber on another thread, has no counts. prof_start refuses a counter that is unknown,
-   missing or not allowed. */
+   keeps a file open for each until it exits or calls prof_thread_end. A zone that ends on another
+   thread, or by prof_stop, has no counts. prof_start refuses a counter that is unknown, missing or
+   not allowed. */
 PROF_API const char *prof_hw_counter_name(const prof_trace *trace, uint32_t i);
 
 /* The site, times and memory of an event. */
