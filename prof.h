@@ -1562,15 +1562,6 @@ PROF_API prof_result prof_trace_from_events(const prof_trace_desc *desc, const p
 #  define PROF__SEEN(type, name) PROF__DATA type name PROF__LABEL(#name)
 #endif
 
-/* The linker reports this symbol first where two files have PROF_IMPLEMENTATION, as nothing that
-   both define is named before it. */
-#if defined(PROF_IMPLEMENTATION) && PROF__GNU && defined(__ELF__) && !defined(__wasm__) && \
-    !defined(PROF_STATIC)
-__asm__(".data\n\t.hidden prof__PROF_IMPLEMENTATION_is_in_two_files\n\t"
-        ".globl prof__PROF_IMPLEMENTATION_is_in_two_files\n"
-        "prof__PROF_IMPLEMENTATION_is_in_two_files:\n\t.text");
-#endif
-
 typedef struct prof__record { uint32_t end, duration, site_depth; } prof__record;
 /* Not with g++, which refuses sections for statics of inline functions and templates. */
 #if defined(PROF_NAMES_IN_ELF) && defined(__ELF__) && PROF__GNU && \
@@ -1924,34 +1915,6 @@ PROF__INLINE bool prof__category_on(uint32_t categories) {
 #if defined(__cplusplus) && defined(__GNUC__)
 #  define PROF__QUALIFIED __PRETTY_FUNCTION__   /* targets have no room for that text */
 #endif
-
-#ifndef PROF_STATIC
-/* Calls that open something, and the one that returns a struct, also refer to a symbol with the
-   version (PROF__LABEL), so that they do not link with another one. */
-PROF__INLINE void prof__same_version(void) {
-#  if PROF__FAST
-    (void)__atomic_load_n(PROF__CAST(const volatile uint32_t *, &prof__on), __ATOMIC_RELAXED);
-#  else
-    prof__frame *(*volatile same)(prof__mark *, bool) = prof__begin;
-    (void)same;
-#  endif
-}
-#  define PROF__CHECKED(type, name, parameters, arguments) \
-    PROF__INLINE type prof__checked_##name parameters { \
-        prof__same_version(); \
-        return prof_##name arguments; \
-    }
-PROF__CHECKED(prof_result, start, (const prof_desc *desc), (desc))
-PROF__CHECKED(prof_result, start_env, (const prof_desc *desc), (desc))
-PROF__CHECKED(prof_stats, get_stats, (const prof_trace *trace), (trace))
-PROF__CHECKED(prof_result, trace_from_events, (const prof_trace_desc *desc,
-              const prof_event *events, size_t count, prof_trace **trace),
-              (desc, events, count, trace))
-#  define prof_start(...) prof__checked_start(__VA_ARGS__)   /* a compound literal has commas */
-#  define prof_start_env(...) prof__checked_start_env(__VA_ARGS__)
-#  define prof_get_stats(trace) prof__checked_get_stats(trace)
-#  define prof_trace_from_events(...) prof__checked_trace_from_events(__VA_ARGS__)
-#endif
 #endif /* !PROF__BARE */
 
 PROF__INLINE void prof__instant_inline(prof__mark *mark) { PROF__IF_ON prof__instant(mark); }
@@ -2219,22 +2182,9 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #    define PROF__LIBC(name) name
 #  else
 #    define PROF__LIBC(name) name
-/* lwIP's sockets.h has macros of these names. */
-#    define PROF__POSIX_NAMES
-#    pragma push_macro("close")
-#    pragma push_macro("fcntl")
-#    pragma push_macro("ioctl")
-#    pragma push_macro("open")
-#    pragma push_macro("poll")
-#    pragma push_macro("read")
-#    pragma push_macro("write")
-#    undef close
-#    undef fcntl
-#    undef ioctl
-#    undef open
-#    undef poll
-#    undef read
-#    undef write
+#    if defined(open) || defined(close) || defined(read) || defined(write)
+#      error "prof.h: include lwip/sockets.h, or what has macros like its, after it"
+#    endif
 #    include <dlfcn.h>
 #    include <fcntl.h>
 #    include <pthread.h>
@@ -12895,7 +12845,7 @@ PROF__FN void prof__built_copy(struct prof_trace *s, const prof_event *from, siz
     }
 }
 
-PROF__CALL prof_result(prof_trace_from_events)(const prof_trace_desc *desc,
+PROF__CALL prof_result prof_trace_from_events(const prof_trace_desc *desc,
                                                const prof_event *events, size_t count,
                                                prof_trace **trace) {
     struct prof_trace *s;
@@ -19809,7 +19759,7 @@ PROF__CALL int64_t prof_now(void) {
     return now ? prof__ticks_ns(now) : 0;
 }
 
-PROF__CALL prof_stats(prof_get_stats)(const prof_trace *trace) {
+PROF__CALL prof_stats prof_get_stats(const prof_trace *trace) {
     struct prof_trace *s = &prof__trace;
     prof_stats out;
     bool only = s->records_only && prof__mode() < PROF_MODE_STREAM;
@@ -20595,7 +20545,7 @@ PROF__FN prof_result prof__session_begin(const prof_desc *desc) {
 
 PROF__FN void prof__env_own(void);
 
-PROF__CALL prof_result(prof_start)(const prof_desc *desc) {
+PROF__CALL prof_result prof_start(const prof_desc *desc) {
     (void)prof__fail(PROF_ERROR_INVALID, NULL);
     (void)prof__fail(PROF_ERROR_UNSUPPORTED, NULL);
     prof__env_own();
@@ -20754,7 +20704,7 @@ PROF__FN prof_stats prof__stats_now(const prof_trace *trace) {
     return out;
 }
 
-PROF__CALL prof_stats(prof_get_stats)(const prof_trace *trace) {
+PROF__CALL prof_stats prof_get_stats(const prof_trace *trace) {
     prof_stats out;
     if (!trace || (prof__valid(trace) && !trace->built)) return prof__stats_now(trace);
     memset(&out, 0, sizeof out);
@@ -21340,7 +21290,7 @@ PROF__FN void prof__env_after_fork(void) {
 }
 #endif
 
-PROF__CALL prof_result(prof_start_env)(const prof_desc *desc) {
+PROF__CALL prof_result prof_start_env(const prof_desc *desc) {
     struct prof__env *e = &prof__env;
     const char *path = prof__getenv("PROF_TRACE"), *mode = prof__getenv("PROF_MODE");
     bool waits = mode && strcmp(mode, "wait") == 0;
@@ -21372,15 +21322,6 @@ PROF__CALL prof_result prof_stop_env(void) {
 #endif /* !PROF__BARE */
 
 PROF__COLD_END
-#ifdef PROF__POSIX_NAMES
-#  pragma pop_macro("close")
-#  pragma pop_macro("fcntl")
-#  pragma pop_macro("ioctl")
-#  pragma pop_macro("open")
-#  pragma pop_macro("poll")
-#  pragma pop_macro("read")
-#  pragma pop_macro("write")
-#endif
 #pragma pop_macro("slots")
 #ifdef __cplusplus
 } /* extern "C" */

@@ -144,9 +144,8 @@ done
 # ---- The implementation among a user's own code, and macros of other headers before both ----
 
 printf '#define PROF_IMPLEMENTATION\n#include "prof.h"\n' >$out/body.c
-for file in user body; do
-    printf '#include "hostile.h"\n' | cat - $out/$file.c >$out/$file.hostile.c
-done
+printf '#include "hostile.h"\n' | cat - $out/user.c >$out/user.hostile.c
+grep -v lwip $here/hostile.h | cat - $out/body.c >$out/body.hostile.c   # see the mistakes
 [ -n "${ALL:-}" ] && check 'gcc c99, the implementation' gcc -std=c99 -fsyntax-only $all $in_c \
     -Wno-bad-function-cast $out/body.c
 check 'g++ c++11, the implementation' g++ -x c++ -std=c++11 -fsyntax-only $all $in_cpp \
@@ -187,10 +186,6 @@ END
 cat >$out/zones.c <<'END'
 #include "prof.h"
 int main(void) { PROF_BLOCK("x") { } return 0; }
-END
-cat >$out/start.c <<'END'
-#include "prof.h"
-int main(void) { return prof_start(NULL) != PROF_OK; }
 END
 gone() {   # LINE WORDS COMPILER NAME...: line LINE of old.c has the first name, and so on
     line=$1 words=$2 cc=$3
@@ -251,16 +246,16 @@ for cc in gcc 'g++ -x c++' clang; do
 done
 $quick_cc -O0 -w -I. -c $out/body.c -o $out/body.o || failed=1
 cp $out/body.o $out/again.o
-says 'two implementations' 'PROF_IMPLEMENTATION_is_in_two_files' \
+says 'two implementations' 'multiple definition of .prof__.*_of_PROF_IMPLEMENTATION_' \
     gcc $out/main.c -I. $out/body.o $out/again.o -o $out/program
+says "lwIP's sockets before the implementation" 'include lwip/sockets.h, .* after it' \
+    gcc '-Dclose(s)=lwip_close(s)' -fsyntax-only -I. $out/body.c
 says 'PROF_NOW in one file only' PROF_IMPLEMENTATION_.*_with_PROF_NOW \
     gcc '-DPROF_NOW()=42u' -I. $out/zones.c $out/body.o -o $out/program
 mkdir -p $out/newer
 sed 's/^#define PROF_VERSION ".*"/#define PROF_VERSION "99.0.1"/' prof.h >$out/newer/prof.h
 says 'zones of another version' PROF_IMPLEMENTATION_99.0.1_without_PROF_NOW \
     gcc -O2 -I$out/newer $out/zones.c $out/body.o -o $out/program
-says 'a session of another version' PROF_IMPLEMENTATION_99.0.1_without_PROF_NOW \
-    gcc -O2 -I$out/newer $out/start.c $out/body.o -o $out/program
 says 'no implementation' PROF_IMPLEMENTATION_ gcc -I. $out/zones.c -o $out/program
 $quick_cc -O0 -w -ffreestanding '-DPROF_NOW()=42u' -I. -c $out/body.c -o $out/bare.o || failed=1
 check 'freestanding, PROF_NOW beside the implementation alone' \
