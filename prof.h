@@ -6126,9 +6126,10 @@ PROF__FN prof__frame *prof__skip(prof__state *t, size_t *count, bool token) {
     return NULL;
 }
 
-/* Ends the innermost open zone. False: it is open no more: prof_stop has ended it, or a signal
-   handler that ends others. No room for the record: the lock could not be taken; it is dropped. */
-PROF__FN bool prof__end_zone(prof__state *t, uint64_t now, bool unfinished) {
+/* Ends the innermost zone, which is no deep one. False: there is none any more: prof_stop has ended
+   it, or a signal handler. Without room, where the lock could not be taken, it is dropped. */
+PROF__FN bool prof__end_zone(prof__state *t, bool unfinished) {
+    uint64_t now = prof__state_now(t);
     prof__frame *f = t->hot.top - 1;
     if (f < t->hot.bottom) return false;
     if (t->hooks.end && prof__is_open(t)) (t->hooks.end)(t, f);
@@ -6143,13 +6144,6 @@ PROF__FN bool prof__end_zone(prof__state *t, uint64_t now, bool unfinished) {
     PROF__RELEASE(t->hot.top, f);
     PROF__RELEASE(f->epoch, f < t->crowd ? t->armed : PROF__NEVER);
     if (t->observed) prof__observe_end(t, f->site);
-    return true;
-}
-
-/* Ends the zones from top on, which were left open. False: as above. */
-PROF__FN bool prof__end_left(prof__state *t, const prof__frame *top) {
-    for (; t->hot.top > top; PROF__BUMP(t->counts.healed, 1))
-        if (!prof__end_zone(t, prof__state_now(t), false)) return false;
     return true;
 }
 
@@ -6208,7 +6202,7 @@ PROF__FN void prof__deep_put(prof__state *t, uint64_t now, bool unfinished) {
     }
 }
 
-/* Ends the innermost deep zone. False: the session is over, and prof_stop ends it. */
+/* The same, on its thread. False: the session is over, and prof_stop ends it. */
 PROF__FN bool prof__end_deep(prof__state *t, bool unfinished) {
     uint64_t now = prof__state_now(t);
     uint32_t site;
@@ -6220,10 +6214,20 @@ PROF__FN bool prof__end_deep(prof__state *t, bool unfinished) {
     return true;
 }
 
-/* Ends all deep zones but the outer n. */
-PROF__FN bool prof__end_deeps(prof__state *t, uint32_t n) {
-    for (; PROF__LOAD(t->deep.open) > n; PROF__BUMP(t->counts.healed, 1))
-        if (!prof__end_deep(t, false)) return false;
+/* Ends the innermost zone. False: it is not open any more. */
+PROF__FN bool prof__end_innermost(prof__state *t, bool unfinished) {
+    return PROF__LOAD(t->deep.open) ? prof__end_deep(t, unfinished) : prof__end_zone(t, unfinished);
+}
+
+/* How many zones are open, with those of older generations. */
+PROF__FN size_t prof__open_zones(const prof__state *t) {
+    return (size_t)(PROF__LOAD(t->hot.top) - t->frames) + PROF__LOAD(t->deep.open);
+}
+
+/* Ends the zones that were left open: all but the outer ones, so many. False: as above. */
+PROF__FN bool prof__end_left(prof__state *t, size_t outer) {
+    for (; prof__open_zones(t) > outer; PROF__BUMP(t->counts.healed, 1))
+        if (!prof__end_innermost(t, false)) return false;
     return true;
 }
 
@@ -6505,12 +6509,7 @@ PROF__CALL void prof_thread_end(void) {
         prof__leave(tls);
         return;
     }
-    if (t->generation == PROF__LOAD(prof__on)) {
-        uint64_t now;
-        while (PROF__LOAD(t->deep.open) && prof__end_deep(t, true)) {}
-        now = prof__state_now(t);
-        while (t->hot.top > t->hot.bottom && prof__end_zone(t, now, true)) {}
-    }
+    while (prof__is_open(t) && prof__end_innermost(t, true)) {}
     prof__lock_to_leave(t);
     ends = prof__session.open && t->generation >= s->first_generation && prof__in_grid(t) &&
            t->row->number == t->number &&         /* else it is another thread's row, */
@@ -6708,12 +6707,9 @@ PROF__FN bool prof__is_left(prof__state *t, const prof__frame *f, prof__entry_fr
 
 /* A thread with many open zones begins another: first ends the inner zones that longjmp left. */
 PROF__FN void prof__heal(prof__state *t, prof__entry_frame here) {
-    while (PROF__LOAD(t->deep.open) && prof__is_open(t) &&
-           prof__is_left(t, &t->deep.top->frame, here))
-        if (!prof__end_deeps(t, t->deep.open - 1)) return;
-    while (!PROF__LOAD(t->deep.open) && t->hot.top > t->crowd &&
-           prof__is_left(t, t->hot.top - 1, here))
-        if (!prof__end_left(t, t->hot.top - 1)) return;
+    while (prof__is_open(t) && t->hot.top > t->crowd &&
+           prof__is_left(t, t->deep.top ? &t->deep.top->frame : t->hot.top - 1, here))
+        if (!prof__end_left(t, prof__open_zones(t) - 1)) return;
 }
 #else
 #  define prof__heal(t, here) ((void)0)
@@ -7016,20 +7012,17 @@ PROF__FN void prof__end_busy(prof__tls_data *tls, prof__frame *token) {
    generation; where too many zones were open then (overlaid), it counts as cut. */
 PROF__FN void prof__end_here(prof__state *t, prof__frame *token) {
     const prof__deep *deep = prof__is_open(t) ? t->deep.top : NULL;
-    uint32_t n = PROF__LOAD(t->deep.open);
-    for (; deep && &deep->frame != token - 1; deep = deep->below) n--;
-    if (deep) {
-        if (prof__end_deeps(t, n)) (void)prof__end_deep(t, false);
-        return;
-    }
-    if (token <= t->frames || token > t->hot.top) {
+    size_t outer = prof__open_zones(t);  /* with its own */
+    for (; deep && &deep->frame != token - 1; deep = deep->below) outer--;
+    if (!deep && (token <= t->frames || token > t->hot.top)) {
         bool ended = token > t->frames && token <= t->deepest && !t->overlaid;
         size_t *count = ended ? &t->counts.unbalanced : &t->counts.cut;
         PROF__BUMP(*count, 1);
         return;
     }
-    if (!prof__end_deeps(t, 0) || !prof__end_left(t, PROF__MAX(token, t->hot.bottom))) return;
-    if (token > t->hot.bottom) (void)prof__end_zone(t, prof__state_now(t), false);
+    if (!deep) outer = (size_t)(PROF__MAX(token, t->hot.bottom) - t->frames);
+    if (!prof__end_left(t, outer)) return;
+    if (deep || token > t->hot.bottom) (void)prof__end_innermost(t, false);
     else prof__end_stale(t, token - 1);
 }
 
@@ -7047,8 +7040,7 @@ PROF__FN void prof__end_any(prof__frame *token) {
     if (tls->generation != PROF__LOAD(prof__on)) prof__end_elsewhere(tls, token);
     else if (token) prof__end_here(t, token);
     else if (t->skipped) t->skipped--;
-    else if (PROF__LOAD(t->deep.open)) (void)prof__end_deep(t, false);
-    else if (t->hot.top > t->hot.bottom) (void)prof__end_zone(t, prof__state_now(t), false);
+    else if (t->hot.top > t->hot.bottom) (void)prof__end_innermost(t, false);
     else if (t->hot.bottom > t->frames) prof__end_stale(t, t->hot.bottom - 1);
     else if (*prof__skipped_here(tls)) tls->skipped--;
     else PROF__BUMP(t->counts.cut, 1);
@@ -7098,7 +7090,7 @@ PROF__CALL prof_open_zones prof_mark(void) {
     mark.generation = PROF__LOAD(prof__on);
     if (tls->generation == mark.generation) {
         mark.thread = t->number;
-        mark.zones = (uint32_t)(PROF__LOAD(t->hot.top) - t->frames) + PROF__LOAD(t->deep.open);
+        mark.zones = (uint32_t)prof__open_zones(t);
         mark.dropped = t->skipped;
     } else if (mark.generation) {
         mark.dropped = *prof__skipped_here(tls);
@@ -7106,25 +7098,17 @@ PROF__CALL prof_open_zones prof_mark(void) {
     return mark;
 }
 
-/* Ends all zones but the first ones. Begins that were dropped, but for so many, will have no end
-   either. */
-PROF__FN void prof__unwind_to(prof__state *t, size_t zones, uint32_t dropped) {
-    size_t frames = PROF__MIN(zones, (size_t)(t->deepest - t->frames));
-    t->skipped = PROF__MIN(t->skipped, dropped);
-    if (prof__end_deeps(t, (uint32_t)(zones - frames))) (void)prof__end_left(t, t->frames + frames);
-}
-
-/* Ends what began since the mark, before which so many zones were open. */
+/* Ends what began since the mark. Begins that were dropped since will have no end either. */
 PROF__FN void prof__unwind_here(prof__tls_data *tls, prof__state *t, const prof_open_zones *mark) {
     bool bare = mark->thread == (uintptr_t)tls;   /* it had no state then */
-    size_t open = (size_t)(t->hot.top - t->frames) + PROF__LOAD(t->deep.open);
-    size_t old = (size_t)(t->hot.bottom - t->frames), zones = bare ? old : mark->zones;
+    size_t old = (size_t)(t->hot.bottom - t->frames), outer = bare ? old : mark->zones;
     if (mark->generation != t->generation || (!bare && mark->thread != t->number) ||
-        zones < old || zones > open) {
+        outer < old || outer > prof__open_zones(t)) {
         PROF__BUMP(t->counts.unbalanced, 1);
         return;
     }
-    prof__unwind_to(t, zones, bare ? 0 : mark->dropped);
+    t->skipped = PROF__MIN(t->skipped, bare ? 0 : mark->dropped);
+    (void)prof__end_left(t, outer);
 }
 
 PROF__CALL void prof_unwind(prof_open_zones mark) {
@@ -9703,7 +9687,10 @@ PROF__FN void prof__functions_heal(prof__tls_data *tls, prof__state *t, prof__en
     size_t zones;
     if (!prof__enter(tls)) return;
     while (prof__is_open(t) && (zones = prof__function_zones(t, 0, &f)) != 0 &&
-           prof__is_left(t, f, here)) prof__unwind_to(t, zones - 1, 0);
+           prof__is_left(t, f, here)) {
+        t->skipped = 0;                  /* nor will begins that were dropped in it have an end */
+        if (!prof__end_left(t, zones - 1)) break;
+    }
     prof__leave(tls);
 }
 #else
@@ -9719,7 +9706,7 @@ PROF__FN bool prof__function_heal(prof__tls_data *tls, prof__state *t, uintptr_t
     size_t zones;
     if (t->skipped || t->hot.top <= t->hot.bottom || !prof__enter(tls)) return true;
     zones = prof__is_open(t) ? prof__function_zones(t, function, &f) : 0;
-    if (zones) prof__unwind_to(t, zones, t->skipped);
+    if (zones) (void)prof__end_left(t, zones);
     else PROF__BUMP(t->counts.cut, 1);
     prof__leave(tls);
     return zones != 0;
