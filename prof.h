@@ -6603,7 +6603,8 @@ PROF__FN prof__state *prof__state_take(uint32_t stale, uint64_t id) {
     return NULL;
 }
 
-/* Gives the calling thread a state in the open generation. refused: see prof__state_or. */
+/* Gives the calling thread a state in the open generation. *refused: the generation in which there
+   is none for it, which is counted. */
 PROF__FN prof__state *prof__attach(prof__tls_data *tls, uint32_t *refused) {
     prof__state *t = NULL;
     prof__hot *hot = tls->hot;
@@ -6627,28 +6628,50 @@ PROF__FN prof__state *prof__attach(prof__tls_data *tls, uint32_t *refused) {
     return t;
 }
 
-/* This thread's state in the open generation, made if need be. *refused: the generation in which
-   the thread could get none, which is counted; 0 where nothing is recorded, which is no drop. */
-PROF__FN prof__state *prof__state_or(prof__tls_data *tls, uint32_t *refused) {
-    uint32_t on = PROF__LOAD(prof__on);
-    prof__state *t;
-    *refused = 0;
-    if (!on) return NULL;
-    if (tls->generation == on) return prof__tls_state(tls);
-    if (!prof__enter(tls)) {
-        PROF__COUNT(prof__loose.dropped_busy);
-        *refused = on;
-        return NULL;
-    }
-    t = tls->generation == on ? prof__tls_state(tls)   /* by a signal handler, just now */
-                               : prof__attach(tls, refused);
-    prof__leave(tls);
-    return t;
+/* The number of begins that a thread dropped in generation `on` while it had no state. Begins of
+   older generations are forgotten: their ends are cut. */
+PROF__FN uint32_t *prof__skipped_in(prof__tls_data *tls, uint32_t on) {
+    if (tls->skipped_in != on) tls->skipped = 0;
+    tls->skipped_in = on;
+    return &tls->skipped;
 }
 
-PROF__FN prof__state *prof__state_here(prof__tls_data *tls) {
-    uint32_t refused;
-    return prof__state_or(tls, &refused);
+PROF__FN uint32_t *prof__skipped_here(prof__tls_data *tls) {
+    return prof__skipped_in(tls, PROF__LOAD(prof__on));
+}
+
+/* Notes a begin that was dropped in generation `on`, so that its end ends nothing: by a thread
+   without a state, or by a signal handler that interrupted the slow path. At its first and last
+   instructions the hot path still works: last is set to 0, so that the handler's end is not hot. */
+PROF__FN void prof__skip_in(prof__tls_data *tls, uint32_t on, bool token) {
+    if (token) return;
+    if (!tls->busy) {
+        ++*prof__skipped_in(tls, on);
+        return;
+    }
+    tls->busy++;
+    if (tls->generation == PROF__LOAD(prof__on)) PROF__STORE(tls->hot->last, 0u);
+}
+
+/* This thread's state in the open generation, made if need be. NULL: nothing is recorded, or there
+   is none for it, which is counted. token: false where a zone is to begin that will be ended without
+   one. A begin while nothing was recorded is not noted as skipped, even if recording has begun by
+   now: its end is cut. */
+PROF__FN prof__state *prof__state_here(prof__tls_data *tls, bool token) {
+    uint32_t on = PROF__LOAD(prof__on), refused = 0;
+    prof__state *t = NULL;
+    if (PROF__LIKELY(on && tls->generation == on)) return prof__tls_state(tls);
+    if (!on) return NULL;
+    if (!prof__enter(tls)) {
+        PROF__COUNT(prof__loose.dropped_busy);
+        refused = on;
+    } else {
+        t = tls->generation == on ? prof__tls_state(tls)   /* by a signal handler, just now */
+                                   : prof__attach(tls, &refused);
+        prof__leave(tls);
+    }
+    if (refused) prof__skip_in(tls, refused, token);
+    return t;
 }
 
 /* Describes the call that begins a zone: its return address, and the caller's frame pointer (its
@@ -6791,31 +6814,6 @@ PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
     return f + 1;
 }
 
-/* The number of begins that a thread dropped in generation `on` while it had no state. Begins of
-   older generations are forgotten: their ends are cut. */
-PROF__FN uint32_t *prof__skipped_in(prof__tls_data *tls, uint32_t on) {
-    if (tls->skipped_in != on) tls->skipped = 0;
-    tls->skipped_in = on;
-    return &tls->skipped;
-}
-
-PROF__FN uint32_t *prof__skipped_here(prof__tls_data *tls) {
-    return prof__skipped_in(tls, PROF__LOAD(prof__on));
-}
-
-/* Notes a begin that was dropped in generation `on`, so that its end ends nothing: by a thread
-   without a state, or by a signal handler that interrupted the slow path. At its first and last
-   instructions the hot path still works: last is set to 0, so that the handler's end is not hot. */
-PROF__FN void prof__skip_in(prof__tls_data *tls, uint32_t on, bool token) {
-    if (token) return;
-    if (!tls->busy) {
-        ++*prof__skipped_in(tls, on);
-        return;
-    }
-    tls->busy++;
-    if (tls->generation == PROF__LOAD(prof__on)) PROF__STORE(tls->hot->last, 0u);
-}
-
 /* Begins a zone that the hot path could not. site: shifted by 8, or PROF__NO_...: why none. */
 PROF__FN prof__frame *prof__begin_site(uint32_t site, bool token, prof__entry_frame entry) {
     prof__tls_data *tls = prof__tls_get();
@@ -6926,20 +6924,8 @@ PROF__FN uint32_t prof__mark_resolve(prof__mark *mark) {
 
 PROF__FN bool prof__is_copy(void);
 
-/* This thread's state; NULL, and the begin counted, when there is none. A begin while nothing was
-   recorded is not noted as skipped, even if recording has begun by now: its end is cut. */
-PROF__FN prof__state *prof__state_to_begin(bool token) {
-    prof__tls_data *tls = prof__tls_get();
-    uint32_t refused, on = PROF__LOAD(prof__on);
-    prof__state *t;
-    if (PROF__LIKELY(on && tls->generation == on)) return prof__tls_state(tls);
-    t = prof__state_or(tls, &refused);
-    if (refused) prof__skip_in(tls, refused, token);
-    return t;
-}
-
 PROF_API PROF__ENTRY prof__frame *prof__begin(prof__mark *mark, bool token) {
-    prof__state *t = prof__state_to_begin(token);
+    prof__state *t = prof__state_here(prof__tls_get(), token);
     uint32_t site = PROF__LOAD(mark->id);
     if (!t) return NULL;
     if (!site && !token && prof__is_copy()) site = PROF__NO_COPY;   /* blocks end by themselves */
@@ -6948,7 +6934,7 @@ PROF_API PROF__ENTRY prof__frame *prof__begin(prof__mark *mark, bool token) {
 }
 
 PROF__INLINE prof__frame *prof__push_from(const char *name, bool token, prof__entry_frame entry) {
-    prof__state *t = prof__state_to_begin(token);
+    prof__state *t = prof__state_here(prof__tls_get(), token);
     uint32_t site;
     if (!t) return NULL;
     site = prof__intern(t, name);
@@ -7141,7 +7127,7 @@ PROF__COLD_END
    open zones. Its site is the mark's, or where mark is NULL that of name. */
 PROF__FN void prof__put_moment(uint32_t kind, prof__mark *mark, const char *name, uint64_t value) {
     prof__tls_data *tls = prof__tls_get();
-    prof__state *t = prof__state_here(tls);
+    prof__state *t = prof__state_here(tls, true);
     uint32_t site;
     if (!t) return;
     site = mark ? prof__mark_resolve(mark) : prof__intern(t, name);
@@ -7169,7 +7155,7 @@ PROF__CALL void prof_counter_f(const char *name, double value) {
 }
 
 PROF__CALL void prof_set_thread_name(const char *name) {
-    prof__state *t = prof__state_here(prof__tls_get());
+    prof__state *t = prof__state_here(prof__tls_get(), true);
     if (!t || !prof__lock_briefly()) return;
     if (t->generation == PROF__LOAD(prof__on)) prof__row_name(t->row, name ? name : "");
     prof__unlock();
@@ -8622,7 +8608,7 @@ PROF__FN bool prof__long_open(prof__long *l, uint32_t slots, uint32_t wants) {
     prof__state *t;
     l->tls = prof__tls_get();
     if (wants & ~PROF__LOAD(prof__recorder.wants)) return false;
-    t = prof__state_here(l->tls);
+    t = prof__state_here(l->tls, true);
     if (!t || (wants & ~t->wants && !t->sums.on)) return false;
     if (!prof__enter(l->tls)) {
         PROF__COUNT(prof__loose.dropped_busy);
@@ -9017,7 +9003,7 @@ PROF__FN uint64_t prof__number(uint64_t *last) {
 PROF__CALL prof_async prof_async_begin(const char *name) {
     prof_async a;
     prof__tls_data *tls = prof__tls_get();
-    prof__state *t = prof__state_here(tls);
+    prof__state *t = prof__state_here(tls, true);
     uint32_t site;
     memset(&a, 0, sizeof a);
     if (!t || !(t->wants & PROF__WANTS_DETAILS)) return a;
@@ -9738,7 +9724,7 @@ void __cyg_profile_func_enter(void *function, void *caller) {
     if (prof__is_excluded((uintptr_t)function)) return;
     tls->inside = true;
     here.function = (uintptr_t)function;
-    t = prof__state_to_begin(false);
+    t = prof__state_here(tls, false);
     if (t && prof__functions_left(t, here)) prof__functions_heal(tls, t, here);
     site = t ? prof__function_site(t, (uintptr_t)function) : 0;
 #if PROF__FAST
@@ -10397,7 +10383,7 @@ PROF__CALL void prof_add(uint32_t index, int64_t value) {
     prof__state *t;
     uint32_t open;
     if (index >= PROF__LOAD(prof__counting.numbers)) return;
-    t = prof__state_here(prof__tls_get());
+    t = prof__state_here(prof__tls_get(), true);
     if (!t) return;
     open = (uint32_t)(t->hot.top - t->hot.bottom);
     if (t->sums.on) prof__count_not_kept(t);
@@ -12093,7 +12079,7 @@ PROF__FN uint64_t prof__launch_keep(struct prof_trace *s, uint32_t queue, const 
 
 PROF__CALL uint64_t prof_launch(uint32_t queue, const char *name) {
     struct prof_trace *s = &prof__trace;
-    prof__state *t = prof__state_here(prof__tls_get());
+    prof__state *t = prof__state_here(prof__tls_get(), true);
     uint64_t token = 0, tick = 0;
     uint32_t thread = PROF_NONE;
     if (t) tick = prof__now_ticks(t->clock, &t->platform) +
