@@ -2145,7 +2145,7 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
    This room hides most of what systems, compilers and chips do differently. One lock guards what
    threads share: "under the lock" in other comments means this one.
    - It is held for moments. Code that a signal handler may run takes it by prof__lock_briefly,
-     which may fail. What is held for longer is held by prof__own. */
+     which may fail. What is held for longer has a lock of its own. */
 
 #if defined(_WIN32) || defined(__wasi__)
 #  define PROF__POSIX 0
@@ -2841,11 +2841,13 @@ PROF__INLINE bool prof__swap(volatile uint32_t *word, uint32_t from, uint32_t to
 #endif
 }
 
-/* One lock for all that is rare: new threads, chunks, names, start and stop. */
-PROF__FN bool prof__try_lock(void) { return prof__swap(&prof__port.lock, 0, prof__holder()); }
-PROF__FN bool prof__lock_mine(void) { return PROF__LOAD(prof__port.lock) == prof__holder(); }
-PROF__FN void prof__unlock(void) { PROF__RELEASE(prof__port.lock, 0u); }
-PROF__FN void prof__lock_reset(void) { prof__port.lock = 0; }
+/* A lock is a word that has prof__holder of who holds it, or 0. */
+PROF__FN bool prof__mine(const volatile uint32_t *lock) {
+    return PROF__LOAD(*lock) == prof__holder();
+}
+
+PROF__FN bool prof__try(volatile uint32_t *lock) { return prof__swap(lock, 0, prof__holder()); }
+PROF__FN void prof__release(volatile uint32_t *lock) { PROF__RELEASE(*lock, 0u); }
 
 /* Lets others run. True: there are none, and what they held nobody gives back. Windows ends all
    other threads, wherever they are, before it calls what a DLL runs at exit. */
@@ -2863,21 +2865,36 @@ PROF__FN bool prof__yield(void) {
 #endif
 }
 
-PROF__FN void prof__lock(void) {
-    while (!prof__try_lock())
-        if (prof__yield()) prof__lock_reset();
+PROF__FN void prof__take_lock(volatile uint32_t *lock) {
+    while (!prof__try(lock))
+        if (prof__yield()) prof__release(lock);
 }
 
-/* For the recorder, which never waits for ever: a signal handler that interrupted the owner gives
-   up at once, others when the owner has not let go for a good part of a second. */
-PROF__FN bool prof__lock_briefly(void) {
-    for (int i = 0; i < 1000000; i++) {
-        if (prof__try_lock()) return true;
-        if (prof__lock_mine()) return false;
+/* The same; false: this thread holds it already. */
+PROF__FN bool prof__own(volatile uint32_t *lock) {
+    if (prof__mine(lock)) return false;
+    prof__take_lock(lock);
+    return true;
+}
+
+/* False: the holder did not let go in time; or it is this thread, in code that this signal handler
+   interrupted. */
+PROF__FN bool prof__take_lock_briefly(volatile uint32_t *lock, int tries) {
+    for (int i = 0; i < tries; i++) {
+        if (prof__try(lock)) return true;
+        if (prof__mine(lock)) return false;
         if (i >= 16) prof__yield();
     }
     return false;
 }
+
+/* The lock: for all that is rare: new threads, chunks, names, start and stop. The recorder never
+   waits for ever: it gives up after a good part of a second. */
+PROF__FN void prof__lock(void) { prof__take_lock(&prof__port.lock); }
+PROF__FN bool prof__lock_briefly(void) {
+    return prof__take_lock_briefly(&prof__port.lock, 1000000);
+}
+PROF__FN void prof__unlock(void) { prof__release(&prof__port.lock); }
 
 /* Divides *n and returns the rest. */
 PROF__INLINE uint32_t prof__divide(uint64_t *n, uint32_t by) {
@@ -5068,7 +5085,7 @@ enum { PROF__WANTS_DETAILS = 1, PROF__WANTS_SHAPES = 2, PROF__WANTS_FLOPS = 4,
        PROF__WANTS_MODULES = 8, PROF__WANTS_MEMORY = 16 };   /* DETAILS: there is an analysis */
 
 /* What outlives a session. Written under the lock; threads load `wants`, `thread_leaves` and the
-   observers without it. prof__number counts flow_last and async_last; prof__own takes `reading`. */
+   observers without it. prof__number counts flow_last and async_last. */
 static struct prof__recorder {
     prof__zone_hooks hooks;              /* of the session; its states have them from it */
     uint32_t wants;                      /* PROF__WANTS_..., of the last session's description */
@@ -5081,7 +5098,7 @@ static struct prof__recorder {
     prof__state *owned;                  /* all states that threads own, of any session */
     bool holding;                        /* a thread has or takes the own locks of others */
     prof__knot first_knot;               /* of the process: the longest base for the clock's rate */
-    uintptr_t reading;                   /* who reads the records; prof_get_stats may, too */
+    uint32_t reading;                    /* the lock of who reads records, or takes statistics */
 } prof__recorder;
 
 PROF__FN void prof__thread_exits(void);
@@ -5132,24 +5149,6 @@ __attribute__((destructor)) PROF__FN void prof__exit_key_delete(void) {
 #  define prof__exit_key_make() ((void)0)
 #  define prof__at_thread_exit(t) ((void)0)
 #endif
-
-/* Takes a lock that may be held for long: its word has the address of its owner's TLS. False: this
-   thread holds it already. */
-PROF__FN bool prof__own(uintptr_t *owner) {
-    uintptr_t self = (uintptr_t)prof__tls_get();
-    if (PROF__LOAD(*owner) == self) return false;
-    for (;;) {
-        bool taken;
-        prof__lock();
-        taken = !PROF__ACQUIRE(*owner);
-        if (taken) PROF__STORE(*owner, self);
-        prof__unlock();
-        if (taken) return true;
-        if (prof__yield()) PROF__STORE(*owner, (uintptr_t)0);
-    }
-}
-
-PROF__FN void prof__disown(uintptr_t *owner) { PROF__RELEASE(*owner, (uintptr_t)0); }
 
 PROF__INLINE uint64_t prof__now_ticks(prof_clock clock, const prof_platform *platform) {
     if (clock == PROF_CLOCK_PLATFORM) return (platform->now)(platform->user);
@@ -5487,18 +5486,8 @@ PROF__INLINE prof__state *prof__tls_state(prof__tls_data *tls) {
 /* ---- a thread's own lock: it has it in the slow path; others take it to read what it wrote. Who
    waits for it holds no other lock ---- */
 
-PROF__FN bool prof__state_mine(const prof__state *t) {
-    return PROF__LOAD(t->held) == prof__holder();
-}
-
-PROF__FN bool prof__state_try(prof__state *t) { return prof__swap(&t->held, 0, prof__holder()); }
-
-PROF__FN void prof__state_lock(prof__state *t) {
-    while (!prof__state_try(t)) prof__yield();
-}
-
 PROF__FN void prof__state_unlock(prof__state *t) {
-    if (prof__state_mine(t)) PROF__RELEASE(t->held, 0u);
+    if (prof__mine(&t->held)) prof__release(&t->held);
 }
 
 /* Is the state's generation recorded? In the slow path it stays valid while that lasts. */
@@ -5521,8 +5510,8 @@ PROF__FN void prof__states_lock(const struct prof_trace *s, const prof__state *o
     for (bool all = false; !all && tries; tries--) {
         all = true;
         for (prof__state *t = prof__recorder.owned; t; t = t->next)
-            if (t != own && t->generation == s->generation && !prof__state_mine(t) &&
-                !prof__state_try(t)) all = false;
+            if (t != own && t->generation == s->generation && !prof__mine(&t->held) &&
+                !prof__try(&t->held)) all = false;
         if (!all && prof__lock_pause()) break;
     }
 }
@@ -5543,7 +5532,7 @@ PROF__FN bool prof__enter(prof__tls_data *tls) {
     if (tls->hot == &prof__nowhere) return true;
     PROF__STORE(tls->hot->last, 0u);
     PROF__SIGNAL_FENCE();
-    prof__state_lock(prof__tls_state(tls));
+    prof__take_lock(&prof__tls_state(tls)->held);
     return true;
 }
 
@@ -5560,7 +5549,7 @@ PROF__FN bool prof__due(prof__state *t) {
     t->due.us = now;
     t->due.looked = written;
     return (t->due.records <= 64 || now - PROF__LOAD(prof__trace.stream.flushed_us) >= 1000) &&
-           !prof__lock_mine();
+           !prof__mine(&prof__port.lock);
 }
 
 /* A first touch of a page is slow: who takes a chunk touches its end, and the begin of the next
@@ -6108,11 +6097,11 @@ PROF__FN bool prof__room(prof__state *t, uint32_t n) {
     if (t->sums.on) prof__block_empty(t);
     if (t->sums.on) return prof__left(t) >= (ptrdiff_t)(n + t->reserve);
     if (prof__room_made(t, n)) return true;
-    if (!t->flush || !prof__is_open(t) || prof__lock_mine()) return false;
+    if (!t->flush || !prof__is_open(t) || prof__mine(&prof__port.lock)) return false;
     prof__state_unlock(t);                     /* who ends the session may be about to flush */
     before = prof__os_now();
     made = (t->flush)() == PROF_OK;
-    prof__state_lock(t);
+    prof__take_lock(&t->held);
     if (prof__is_open(t))
         PROF__BUMP(t->counts.stalled_us, (size_t)((prof__os_now() - before) / 1000));
     return made && prof__room_made(t, n);
@@ -6422,8 +6411,8 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     bool ok;
     PROF__STORE(t->recording, 0u);
     PROF__STORE(t->sums.on, false);
-    for (int i = 0; i < 1000 && !prof__state_try(t); i++) prof__yield();
-    PROF__STORE(t->held, 0u);            /* a dump may have read what the last thread wrote */
+    (void)prof__take_lock_briefly(&t->held, 1000);
+    prof__release(&t->held);             /* a dump may have read what the last thread wrote */
     if (!prof__state_used(t)) prof__state_use(t);
     memset((char *)t + offsetof(prof__state, full), 0,
            offsetof(prof__state, counts) - offsetof(prof__state, full));
@@ -6489,7 +6478,7 @@ PROF__FN void prof__lock_to_leave(prof__state *t) {
         prof__unlock();
         prof__state_unlock(t);
         prof__yield();
-        prof__state_lock(t);
+        prof__take_lock(&t->held);
         prof__lock();
     }
 }
@@ -6603,8 +6592,8 @@ PROF__FN prof__state *prof__state_take(uint32_t stale, uint64_t id) {
     return NULL;
 }
 
-/* Gives the calling thread a state in the open generation. *refused: the generation in which there
-   is none for it, which is counted. */
+/* Gives the calling thread a state in the open generation. *refused: the generation that has none
+   for it, which is counted. */
 PROF__FN prof__state *prof__attach(prof__tls_data *tls, uint32_t *refused) {
     prof__state *t = NULL;
     prof__hot *hot = tls->hot;
@@ -6654,7 +6643,7 @@ PROF__FN void prof__skip_in(prof__tls_data *tls, uint32_t on, bool token) {
 }
 
 /* This thread's state in the open generation, made if need be. NULL: nothing is recorded, or there
-   is none for it, which is counted. token: false where a zone is to begin that will be ended without
+   is none for it, which is counted. token: false where a zone begins that will be ended without
    one. A begin while nothing was recorded is not noted as skipped, even if recording has begun by
    now: its end is cut. */
 PROF__FN prof__state *prof__state_here(prof__tls_data *tls, bool token) {
@@ -13137,7 +13126,7 @@ PROF__CALL const char *prof_hw_counter_name(const prof_trace *trace, uint32_t i)
 /* Only one thread may read records at a time: each reading counts anew. */
 PROF__FN bool prof__reading_open(void) { return prof__own(&prof__recorder.reading); }
 PROF__FN void prof__reading_close(bool taken) {
-    if (taken) prof__disown(&prof__recorder.reading);
+    if (taken) prof__release(&prof__recorder.reading);
 }
 
 /* Does the trace have anything beside zones, which only events have? */
@@ -18074,7 +18063,7 @@ typedef struct prof__dumped {
 /* What leaves while a session is open. raw and held are the owner's; in a session that is not
    streamed raw is the dump's, as dumped always is, which has set busy. */
 static struct prof__outgoing {
-    uintptr_t owner;                     /* the thread that writes the stream, by its TLS */
+    uint32_t owner;                      /* the lock of who writes the stream */
     uint32_t busy;                       /* 1: a dump is being written. 32 bits, to be atomic */
     uint32_t settled;                    /* 1: no window is opening or closing */
     prof__raw raw;                       /* the stream's, or a dump's */
@@ -18084,7 +18073,7 @@ static struct prof__outgoing {
 
 /* False: the call comes from the sink, or from a signal handler that interrupted the owner. */
 PROF__FN bool prof__stream_lock(void) { return prof__own(&prof__outgoing.owner); }
-PROF__FN void prof__stream_unlock(void) { prof__disown(&prof__outgoing.owner); }
+PROF__FN void prof__stream_unlock(void) { prof__release(&prof__outgoing.owner); }
 
 /* The thread that records in row; NULL: none does. */
 PROF__FN PROF__RACES const prof__state *prof__row_state(const prof__row *row) {
@@ -18529,16 +18518,13 @@ PROF__FN prof__record *prof__dump_rows_of(prof__raw *w, prof__state *t, uint32_t
     const prof__tally *r = PROF__ACQUIRE(t->sums.tallies.others);
     prof__record *end = d->block;
     prof__tls_data *tls = prof__tls_get();
-    const bool own = tls->hot == &t->hot, waits = !own || !tls->busy;
+    const bool idle = tls->hot == &t->hot && !tls->busy;
     w->words[PROF__RAW_HEAD + 1] = 0;
     prof__raw_sums_next(w, thread);
     do {
-        bool held = false;
-        if (own && waits) tls->busy = 1;   /* handlers on this thread wait for nobody */
-        for (int i = 0; waits && !held && i < 1000; i++) {
-            held = prof__state_try(t);
-            if (!held) prof__yield();
-        }
+        bool held;
+        if (idle) tls->busy = 1;         /* handlers on this thread wait for nobody */
+        held = prof__take_lock_briefly(&t->held, 1000);
         for (; r; r = PROF__ACQUIRE(r->next)) {
             prof__tally row;
             prof__copy_words(&row, r, sizeof row);
@@ -18546,7 +18532,7 @@ PROF__FN prof__record *prof__dump_rows_of(prof__raw *w, prof__state *t, uint32_t
         }
         if (!r) end = prof__block_copy(t, d->block, sizeof d->block / sizeof *d->block, d->inner);
         if (held) prof__state_unlock(t);
-        if (own && waits) tls->busy = 0;
+        if (idle) tls->busy = 0;
         if (r) prof__raw_sums_next(w, thread);
     } while (r && !w->failed);
     return end;
@@ -19985,13 +19971,13 @@ PROF__FN void prof__clock_stop(struct prof_trace *s) {
 #if PROF__POSIX
 PROF__FN void prof__child_after_fork(void) {
     prof__tls_data *tls = prof__tls_get();
-    prof__lock_reset();
+    prof__release(&prof__port.lock);
     PROF__STORE(prof__on, 0u);
     prof__trace.open = prof__trace.stopped = false;
     prof__session.open = prof__session.busy = false;
     PROF__STORE(prof__port.owner, 0u);
     prof__stream_unlock();
-    prof__disown(&prof__recorder.reading);
+    prof__release(&prof__recorder.reading);
     PROF__STORE(prof__outgoing.busy, 0u);
     prof__recorder.owned = NULL;
     prof__recorder.holding = false;
@@ -20171,7 +20157,7 @@ PROF__FN void prof__stalled_count(const prof__state *t, prof__row *row) {
 
 PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t, const prof__state *own) {
     prof__row *row = t->row;
-    bool stalled = t != own && !prof__state_mine(t);
+    bool stalled = t != own && !prof__mine(&t->held);
     prof__snapshot(t, row);
     row->stop_tick = s->stop_tick;
     if (t != own) prof__snapshot_check(t, row);
@@ -20472,7 +20458,7 @@ PROF__FN bool prof__session_claim(void) {
     if (prof__is_copy()) return false;
     prof__lock();
     mine = prof__session.open && !prof__session.busy &&
-           PROF__LOAD(prof__outgoing.owner) != (uintptr_t)prof__tls_get();
+           !prof__mine(&prof__outgoing.owner);
     if (mine) prof__session.busy = true;
     prof__unlock();
     return mine;

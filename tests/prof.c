@@ -10,7 +10,7 @@
 
 bool inside_os_clock;
 
-bool inside_try_lock(void) { return prof__try_lock(); }
+bool inside_try_lock(void) { return prof__try(&prof__port.lock); }
 void inside_unlock(void) { prof__unlock(); }
 uint32_t *inside_renames(void) { return &prof__trace.rows->renames; }
 

@@ -8,5 +8,5 @@
 
 bool inside_os_clock;
 uint64_t step_ticks;
-bool inside_try_lock(void) { return prof__try_lock(); }
+bool inside_try_lock(void) { return prof__try(&prof__port.lock); }
 void inside_unlock(void) { prof__unlock(); }
