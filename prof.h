@@ -4438,11 +4438,11 @@ typedef struct prof__state {
     uint32_t generation;
     uint32_t reserve;                    /* slots kept for the zones that are open */
     uint32_t promised; /* the generation in which room for open zones was promised */
-    uint32_t recording;                  /* the generation it records in; 0: none, or not yet */
+    uint32_t recording;                  /* the generation it records in; 0: not yet, or prof_stop
+                                            has read it. Under the lock */
     uint32_t held;                       /* its own lock: prof__holder of who has it; 0: nobody */
     uint32_t wants;                      /* PROF__WANTS_... */
     bool fast;                           /* the hot path may work */
-    bool closed;                         /* prof_stop has read it. Under the lock */
     bool observed;                       /* there are observers */
     bool overlaid;                       /* zones of older generations were open in its frames */
     bool streams;                        /* they leave as they are: nothing is made of them here */
@@ -5375,7 +5375,6 @@ PROF__FN bool prof__state_used(const prof__state *t) {
 PROF__FN void prof__state_use(prof__state *t) {
     prof__state **last = &prof__trace.pool.used;
     PROF__STORE(t->row, NULL);
-    PROF__STORE(t->closed, false);
     t->used = NULL;
     memset(&t->sums.tallies, 0, sizeof t->sums.tallies);
     t->sums.block = NULL;
@@ -5984,7 +5983,8 @@ PROF__FN void prof__timeline_full(struct prof_trace *s, uint64_t tick) {
 PROF__FN PROF__RACES prof__record *prof__block_copy(const prof__state *t, prof__record *to,
                                                     size_t room, uint64_t *inner) {
     const prof__record *begin = PROF__LOAD(t->begin);
-    const prof__record *end = PROF__LOAD(t->sums.on) && !t->closed ? prof__cursor_of(t) : begin;
+    const bool adds = PROF__LOAD(t->sums.on) && PROF__LOAD(t->recording);
+    const prof__record *end = adds ? prof__cursor_of(t) : begin;
     size_t n = end < begin ? 0 : PROF__MIN((size_t)(end - begin), room);
     prof__copy_words(inner, t->sums.inner - 1, (prof__trace.max_depth + 2) * sizeof *inner);
     prof__copy_records(to, begin, n);
@@ -6431,7 +6431,6 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     t->streams = s->mode == PROF_MODE_STREAM;
     t->details.wide = t->streams || prof__wide(s);
     t->observed = prof__recorder.observer_count != 0;
-    PROF__STORE(t->closed, false);
     PROF__STORE(t->hot.last, 0u);
     while (!prof__row_for(t, id)) {      /* a ring's oldest row may become free */
         if (g) prof__segment_give(g);
@@ -6473,8 +6472,7 @@ PROF__FN void prof__state_give(prof__tls_data *tls, prof__state *t) {
 PROF__FN void prof__lock_to_leave(prof__state *t) {
     const struct prof_trace *s = &prof__trace;
     prof__lock();
-    while (s->open && t->generation == s->generation && !t->closed &&
-           PROF__LOAD(prof__on) != t->generation) {
+    while (s->open && t->recording == s->generation && !prof__is_open(t)) {
         prof__unlock();
         prof__state_unlock(t);
         prof__yield();
@@ -6503,7 +6501,7 @@ PROF__CALL void prof_thread_end(void) {
     ends = prof__session.open && t->generation >= s->first_generation && prof__in_grid(t) &&
            t->row->number == t->number &&         /* else it is another thread's row, */
            !(t->row->over && t->row->left);       /* or a context's, over since its window closed */
-    if (s->open && t->generation == s->generation && !t->closed) {
+    if (s->open && t->recording == s->generation) {
         if (t->sums.on) {
             t->sums.held = true;
             prof__block_add(t, t->hot.cursor);
@@ -6962,7 +6960,7 @@ PROF__FN void prof__end_elsewhere(prof__tls_data *tls, prof__frame *token) {
     if (PROF__LOAD(prof__on)) PROF__COUNT(prof__loose.cut);
     if (hot == &prof__nowhere) {
         if (tls->stale) tls->stale--;
-    } else if (PROF__ACQUIRE(t->closed)) {
+    } else if (!PROF__ACQUIRE(t->recording)) {
         if (!token) token = t->hot.top;
         if (token > t->frames && token <= t->hot.top) PROF__RELEASE(t->hot.top, token - 1);
     }
@@ -20170,8 +20168,7 @@ PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t, const prof
     prof__counts_add(&s->counts, &t->counts);
     if (s->mode == PROF_MODE_RING || s->mode == PROF_MODE_STREAM) t->segment->end = row->cursor;
     row->left = true;
-    PROF__STORE(t->recording, 0u);
-    PROF__RELEASE(t->closed, true);
+    PROF__RELEASE(t->recording, 0u);
 }
 
 /* prof__on = 0 stops begins; hot.last = 0 sends ends to prof__end, ignored. Under the lock. */
