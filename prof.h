@@ -6154,16 +6154,19 @@ PROF__FN prof__deep *prof__deep_take(prof__state *t) {
     return d;
 }
 
-PROF__FN prof__deep *prof__deep_push(prof__state *t) {
+/* The frame of one more; NULL: no room. */
+PROF__FN prof__frame *prof__deep_push(prof__state *t) {
     prof__deep *d = t->deep.top ? t->deep.top->above : t->deep.first;
+    if (!prof__is_open(t)) return NULL;
     if (!d && prof__lock_briefly()) {
         d = prof__deep_take(t);
         prof__unlock();
     }
     if (!d) return NULL;
+    d->within = 0;
     t->deep.top = d;
     PROF__STORE(t->deep.open, t->deep.open + 1);
-    return d;
+    return &d->frame;
 }
 
 PROF__FN void prof__deep_pop(prof__state *t) {
@@ -6731,28 +6734,6 @@ PROF__FN void prof__count_siteless(prof__state *t, uint32_t why) {
     else PROF__COUNT(prof__loose.dropped_busy);
 }
 
-/* Begins a zone where max_depth are open. why: the site that was asked for, or PROF__NO_... */
-PROF__FN prof__frame *prof__open_deep(prof__state *t, uint32_t site, uint32_t why, bool token,
-                                      prof__entry_frame entry) {
-    prof__deep *d = NULL;
-    uint64_t now;
-    if (!t->skipped && prof__is_open(t)) {
-        d = prof__deep_push(t);
-        now = prof__state_now(t);
-        if (d) {
-            d->frame.site = site;
-            d->frame.epoch = (uint32_t)(now >> 32);
-            d->frame.start = (uint32_t)now;
-            d->within = 0;
-            prof__origin_set(t, &d->frame, token ? PROF__BY_SCOPE : PROF__BY_CALL, entry);
-        }
-    }
-    if (!d) return prof__skip(t, &t->counts.deep, token);
-    if (why <= PROF__NO_LOCK) PROF__BUMP(t->counts.others, 1);
-    if (t->observed) prof__observe_begin(t, site);
-    return &d->frame + 1;
-}
-
 /* Is this a child of vfork, which shares its parent's open zones? begins: it is where the parent
    has not been. The parent, when it goes on, has its zones as they were. */
 PROF__FN bool prof__in_copy(prof__state *t, bool begins) {
@@ -6768,35 +6749,36 @@ PROF__FN bool prof__in_copy(prof__state *t, bool begins) {
     return t->copy != 0;
 }
 
+/* Begins a zone, in the next frame or as a deep zone. NULL: it is dropped. */
 PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
                                       prof__entry_frame entry) {
-    prof__frame *f = t->hot.top;
+    prof__frame *f = NULL;
     uint32_t why = site;
     uint64_t now;
+    bool deep;
     if (prof__in_copy(t, site == PROF__NO_COPY)) return prof__skip(t, NULL, token);
     if (site <= PROF__NO_LOCK) site = PROF__LOAD(prof__sites.others) << 8;
     if (!site) return prof__skip(t, NULL, token);
-    if (f > t->crowd) prof__heal(t, entry);
-    f = t->hot.top;
-    if (f == t->deepest) return prof__open_deep(t, site, why, token, entry);
-    if (t->skipped || !prof__room(t, 4 + t->hooks.slots)) {
-        t->full = true;
-        return prof__skip(t, &t->counts.full, token);
-    }
+    if (t->hot.top > t->crowd) prof__heal(t, entry);
+    deep = t->hot.top == t->deepest;
+    if (!t->skipped && deep) f = prof__deep_push(t);
+    else if (!t->skipped && prof__room(t, 4 + t->hooks.slots)) f = t->hot.top;
+    t->full = !f;
+    if (!f) return prof__skip(t, deep ? &t->counts.deep : &t->counts.full, token);
     if (why <= PROF__NO_LOCK) PROF__BUMP(t->counts.others, 1);
-    if (t->hooks.begin && prof__is_open(t)) (t->hooks.begin)(t, f, entry);
+    if (!deep && t->hooks.begin && prof__is_open(t)) (t->hooks.begin)(t, f, entry);
     now = prof__state_now(t);
-    if (now >> 32 != t->epoch) {
+    if (!deep && now >> 32 != t->epoch) {
         t->epoch = (uint32_t)(now >> 32);
         prof__put_clock(t);
     }
-    PROF__ASSERT(t->ahead || prof__left(t) >= (ptrdiff_t)PROF__RESERVE(f - t->hot.bottom));
-    t->full = false;
-    PROF__STORE(f->epoch, t->epoch);
-    PROF__STORE(t->hot.top, f + 1);
+    PROF__ASSERT(deep || t->ahead || prof__left(t) >= (ptrdiff_t)PROF__RESERVE(f - t->hot.bottom));
+    PROF__STORE(f->epoch, (uint32_t)(now >> 32));
+    if (!deep) PROF__STORE(t->hot.top, f + 1);
     PROF__STORE(f->site, site);
     PROF__RELEASE(f->start, (uint32_t)now);
-    if (f >= t->crowd) prof__origin_set(t, f, token ? PROF__BY_SCOPE : PROF__BY_CALL, entry);
+    if (deep || f >= t->crowd)
+        prof__origin_set(t, f, token ? PROF__BY_SCOPE : PROF__BY_CALL, entry);
     if (t->observed) prof__observe_begin(t, site);
     return f + 1;
 }
@@ -19244,8 +19226,7 @@ PROF__FN prof_average prof__sums_average(const struct prof_trace *s, const prof_
 
 PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max, bool by_site) {
     struct prof_trace *s = &prof__trace;
-    const prof__hot *hot = prof__tls_get()->hot;
-    const prof__state *own = hot == &prof__nowhere ? NULL : (const prof__state *)(const void *)hot;
+    const prof__state *own = prof__tls_state(prof__tls_get());
     prof__scale k;
     size_t n = 0;
     memset(&k, 0, sizeof k);
@@ -20173,9 +20154,7 @@ PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t, const prof
 
 /* prof__on = 0 stops begins; hot.last = 0 sends ends to prof__end, ignored. Under the lock. */
 PROF__FN void prof__recording_close(struct prof_trace *s) {
-    prof__tls_data *tls = prof__tls_get();
-    prof__hot *hot = tls->hot;
-    prof__state *own = hot == &prof__nowhere ? NULL : (prof__state *)(void *)hot;
+    const prof__state *own = prof__tls_state(prof__tls_get());   /* or it is no state */
     if (!PROF__LOAD(prof__on)) return;
     PROF__STORE(prof__on, 0u);
     for (prof__state *t = prof__recorder.owned; t; t = t->next)
