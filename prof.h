@@ -2961,8 +2961,8 @@ PROF__FN void prof__raw_seal(uint32_t *words, uint32_t n, uint32_t number) {
 /* ---- @ARENA: one range; records from the top down, the rest from the bottom up ----
 
    The arena is all the memory there is. Records are taken from high downwards, all else from low
-   upwards. `promised` is how much of the gap
-   between low and high the analysis will need. Calls of this room are made under the lock.
+   upwards. `promised` is how much of the gap between them the analysis will need. Calls of this
+   room are made under the lock.
    - low + promised <= high: whatever was recorded can be reported. */
 
 /* A session's arena where its description has none. It stands apart so that linkers can drop it. */
@@ -3062,28 +3062,6 @@ PROF__FN void *prof__take_reserved(size_t bytes, size_t analysis) {
 PROF__FN size_t prof__arena_spare(void) {
     size_t room = prof__arena_room();
     return room - PROF__MIN(room, prof__arena.seats);
-}
-
-/* prof__slot_find for ids: id_of(of, number) tells a number's id. Ids are often counted up, so the
-   hash lets eight of them in a row share two lines of the cache. */
-typedef struct prof__ids {
-    uint32_t *index, slots;
-    int64_t (*id_of)(const void *of, uint32_t number);
-    const void *of;
-} prof__ids;
-
-PROF__FN uint32_t *prof__id_slot(const prof__ids *ids, int64_t id) {
-    uint64_t hash = (uint64_t)id >> 3;
-    uint32_t i;
-    hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u;
-    i = (uint32_t)(((hash >> 32) + ((uint64_t)id & 7)) % ids->slots);
-    while (ids->index[i] && (ids->id_of)(ids->of, ids->index[i] - 1) != id)
-        i = i + 1 == ids->slots ? 0 : i + 1;
-    return ids->index + i;
-}
-
-PROF__FN int64_t prof__event_id(const void *events, uint32_t i) {
-    return ((const prof_event *)events)[i].extra->id;
 }
 #endif
 
@@ -3961,7 +3939,7 @@ enum {
     PROF__INSTANT,                       /* {tick lo, hi}{0, 0, site << 8 | 255} */
     PROF__COUNTER,                       /* {tick lo, hi}{value lo, hi, site << 8 | 255} */
     PROF__STEP,                          /* {start lo, hi}{end lo, hi, 255}{number lo, hi, 255} */
-    PROF__PART,                          /* these: see @DETAILS */
+    PROF__PART,                          /* from here to FLOW: see @DETAILS */
     PROF__ATTRIBUTE,
     PROF__MEMORY,
     PROF__ASYNC,
@@ -3971,9 +3949,9 @@ enum {
                                             of the zone */
 };
 
-/* The position of a reader in a thread's records. base: the clock; ends take its upper half;
-   freestanding: the time that the next end is counted from. last: the end of the zone before, where
-   the reader sets it. */
+/* The position of a reader in a thread's records. base: a time whose upper half is that of the ends
+   that follow; freestanding: from which the next end is counted. last: the end of the zone before,
+   if the reader sets it. */
 typedef struct prof__cursor {
     const prof__record *at, *end;
     uint64_t base, last;
@@ -4110,9 +4088,8 @@ PROF__EAGER bool prof__next(prof__cursor *k, prof__item *i) {
    The thread that ends the session reads the states in prof__recorder.owned. prof_dump reads those
    in pool.used, by rules of its own. */
 
-
-#define PROF__HAS_PLACE 0x20000000u      /* in prof_extra.has: of a queue; until it is in order an
-                                            event's self time is where its launch lies */
+#define PROF__HAS_PLACE 0x20000000u      /* in prof_extra.has: work of a queue. Until events are in
+                                            order its self time says where its launch lies */
 #define PROF__HAS_SHARED 0x80000000u     /* in prof_extra.has: more than one event may have it */
 #define PROF__HAS_NATIVE 0x40000000u     /* its stack is a native one */
 
@@ -4137,10 +4114,10 @@ typedef struct prof__memory {
 /* What traces with device work or memory keep beside each event. */
 typedef struct prof__side {
     int64_t device_ns, cpu_bytes, device_bytes;   /* children included */
-    uint32_t first_kernel, last_kernel;  /* its list of kernels. Work on a device has none: here
-                                            where its prof__launch lies, or PROF_NONE, and the
-                                            event that launched it; in cpu_bytes the kernel behind
-                                            it in that one's list */
+    uint32_t first_kernel, last_kernel;  /* its list of kernels. Work on a device has none, but
+                                            here where its prof__launch lies, or PROF_NONE, and the
+                                            event that launched it, and in cpu_bytes the kernel
+                                            that follows it in that event's list */
 } prof__side;
 
 /* An event's list of kernels has the numbers of works, which are events, and PROF__LISTED + numbers
@@ -4437,22 +4414,22 @@ typedef struct prof__state {
     /* Since prof__state_open, of the session: */
     uint32_t generation;
     uint32_t reserve;                    /* slots kept for the zones that are open */
-    uint32_t promised; /* the generation in which room for open zones was promised */
+    uint32_t promised;                   /* in which room for its open zones was promised */
     uint32_t recording;                  /* the generation it records in; 0: not yet, or prof_stop
                                             has read it. Under the lock */
     uint32_t held;                       /* its own lock: prof__holder of who has it; 0: nobody */
     uint32_t wants;                      /* PROF__WANTS_... */
     bool fast;                           /* the hot path may work */
     bool observed;                       /* there are observers */
-    bool overlaid;                       /* zones of older generations were open in its frames */
-    bool streams;                        /* they leave as they are: nothing is made of them here */
+    bool overlaid;                       /* its zones use frames of open zones of older ones */
+    bool streams;                        /* its records leave as they are: no event needs room */
     prof_result (*flush)(void);          /* PROF_FULL_CONTINUE: makes room; else NULL */
     prof__zone_hooks hooks;
     prof_clock clock;
     prof_platform platform;
     uint32_t armed;                      /* epoch of the free frames below crowd */
     uint32_t slots;                      /* for which room in the analysis was promised */
-    uint32_t number;                     /* of row: it is this thread's while it has it */
+    uint32_t number;                     /* the row is this thread's while it has this number */
     prof__row *row;
     prof__record *begin, *limit;         /* of its chunk or block of sums. Under the lock */
     prof__frame *deepest;                /* the last, which is never used */
@@ -4464,10 +4441,12 @@ typedef struct prof__state {
     /* Cleared there, from full to hints: */
     bool full;
     bool parked;                         /* a context that no thread is in. Under the lock. */
-    bool own;                            /* `stack` is its thread's own, or nothing */
+    bool own;                            /* `stack` was looked up: its thread's own, or nothing */
     uint32_t epoch;
-    uint32_t skipped; /* begins without a token that were dropped: their ends are to come */
-    uint32_t copy, copy_skipped;         /* a child of vfork that is here; skipped before it came */
+    uint32_t skipped;                    /* begins without a token that were dropped: their ends
+                                            are to come */
+    uint32_t copy, copy_skipped;         /* the vfork child that is here, a process; 0: none.
+                                            `skipped` before it came */
     uint32_t thread;                     /* Windows: the id of who has it; 0: nobody, or not yet */
     uintptr_t handle;                    /* of the context; 0: it was never left. Under the lock */
     uint64_t last, bias;                 /* slow clocks: last tick seen, and what was added to it */
@@ -4648,11 +4627,10 @@ typedef struct prof__memories {
 
 /* ---- what both ports have ---- */
 
-/* A stretch of one thread's records: a chunk, or what another thread had left of one. Those of a
-   ring stand before its chunks and are used again; a free one has no row. On targets it is a page,
-   whose records follow. */
+/* A stretch of one thread's records: a chunk, or what another thread had left of one. A ring and a
+   stream use it again. On targets it is a page, whose records follow it. */
 struct prof__segment {
-    prof__record *end; /* of its records, once the thread has gone on; else NULL */
+    prof__record *end;                   /* of its records, once its thread has gone on; or NULL */
     prof__segment *next;
     PROF__SEGMENT_PORT
 };
@@ -5335,8 +5313,8 @@ PROF__FN void prof__segment_free(prof__segment *g) {
     if (row->over && !row->open_count) prof__row_free(row);
 }
 
-/* A ring's segment that its thread has left for good: others may take it, the oldest first. NULL:
-   there is none. */
+/* A ring's segment that its thread has left for good: others may take it, the oldest first. g NULL:
+   nothing is to be done. */
 PROF__FN void prof__ring_queue(prof__segment *g) {
     if (!g) return;
     g->queued = NULL;
@@ -11455,6 +11433,28 @@ PROF__FN void prof__read_async(prof__reader *r, const prof__item *i) {
     span->extra.has = PROF_HAS_ID | PROF_HAS_END_THREAD;
     span->extra.id = (int64_t)range.id;
     span->extra.end_thread = s->threads[r->thread].id;
+}
+
+/* prof__slot_find for ids: id_of(of, number) tells a number's id. Ids are often counted up, so the
+   hash lets eight of them in a row share two lines of the cache. */
+typedef struct prof__ids {
+    uint32_t *index, slots;
+    int64_t (*id_of)(const void *of, uint32_t number);
+    const void *of;
+} prof__ids;
+
+PROF__FN uint32_t *prof__id_slot(const prof__ids *ids, int64_t id) {
+    uint64_t hash = (uint64_t)id >> 3;
+    uint32_t i;
+    hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u;
+    i = (uint32_t)(((hash >> 32) + ((uint64_t)id & 7)) % ids->slots);
+    while (ids->index[i] && (ids->id_of)(ids->of, ids->index[i] - 1) != id)
+        i = i + 1 == ids->slots ? 0 : i + 1;
+    return ids->index + i;
+}
+
+PROF__FN int64_t prof__event_id(const void *events, uint32_t i) {
+    return ((const prof_event *)events)[i].extra->id;
 }
 
 /* The earlier end of ranges [from, to) that ended twice counts. scratch: 8 bytes an event. */
