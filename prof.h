@@ -4417,7 +4417,7 @@ typedef struct prof__state {
     uint32_t promised;                   /* in which room for its open zones was promised */
     uint32_t recording;                  /* the generation it records in; 0: not yet, or prof_stop
                                             has read it. Under the lock */
-    uint32_t held;                       /* its own lock: prof__holder of who has it; 0: nobody */
+    uint32_t lock;                       /* its own: held in the slow path, and by who reads it */
     uint32_t wants;                      /* PROF__WANTS_... */
     bool fast;                           /* the hot path may work */
     bool observed;                       /* there are observers */
@@ -5202,7 +5202,7 @@ PROF__FN bool prof__owned_block(const prof__state *t, int n, char *block[2]) {
         block[0] = (char *)t->sums.block;
         block[1] = (char *)t->sums.block_end;
     }
-    if (n == 2 && PROF__ACQUIRE(t->held)) {   /* it was stopped while it added to its rows */
+    if (n == 2 && PROF__ACQUIRE(t->lock)) {   /* it was stopped while it added to its rows */
         block[0] = t->sums.tallies.low;
         block[1] = t->sums.tallies.high;
     }
@@ -5464,7 +5464,7 @@ PROF__INLINE prof__state *prof__tls_state(prof__tls_data *tls) {
    waits for it holds no other lock ---- */
 
 PROF__FN void prof__state_unlock(prof__state *t) {
-    if (prof__mine(&t->held)) prof__release(&t->held);
+    if (prof__mine(&t->lock)) prof__release(&t->lock);
 }
 
 /* Is the state's generation recorded? In the slow path it stays valid while that lasts. */
@@ -5487,8 +5487,8 @@ PROF__FN void prof__states_lock(const struct prof_trace *s, const prof__state *o
     for (bool all = false; !all && tries; tries--) {
         all = true;
         for (prof__state *t = prof__recorder.owned; t; t = t->next)
-            if (t != own && t->generation == s->generation && !prof__mine(&t->held) &&
-                !prof__try(&t->held)) all = false;
+            if (t != own && t->generation == s->generation && !prof__mine(&t->lock) &&
+                !prof__try(&t->lock)) all = false;
         if (!all && prof__lock_pause()) break;
     }
 }
@@ -5509,7 +5509,7 @@ PROF__FN bool prof__enter(prof__tls_data *tls) {
     if (tls->hot == &prof__nowhere) return true;
     PROF__STORE(tls->hot->last, 0u);
     PROF__SIGNAL_FENCE();
-    prof__take_lock(&prof__tls_state(tls)->held);
+    prof__take_lock(&prof__tls_state(tls)->lock);
     return true;
 }
 
@@ -6079,7 +6079,7 @@ PROF__FN bool prof__room(prof__state *t, uint32_t n) {
     prof__state_unlock(t);                     /* who ends the session may be about to flush */
     before = prof__os_now();
     made = (t->flush)() == PROF_OK;
-    prof__take_lock(&t->held);
+    prof__take_lock(&t->lock);
     if (prof__is_open(t))
         PROF__BUMP(t->counts.stalled_us, (size_t)((prof__os_now() - before) / 1000));
     return made && prof__room_made(t, n);
@@ -6392,8 +6392,8 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     bool ok;
     PROF__STORE(t->recording, 0u);
     PROF__STORE(t->sums.on, false);
-    (void)prof__take_lock_briefly(&t->held, 1000);
-    prof__release(&t->held);             /* a dump may have read what the last thread wrote */
+    (void)prof__take_lock_briefly(&t->lock, 1000);
+    prof__release(&t->lock);             /* a dump may have read what the last thread wrote */
     if (!prof__state_used(t)) prof__state_use(t);
     memset((char *)t + offsetof(prof__state, full), 0,
            offsetof(prof__state, counts) - offsetof(prof__state, full));
@@ -6457,7 +6457,7 @@ PROF__FN void prof__lock_to_leave(prof__state *t) {
         prof__unlock();
         prof__state_unlock(t);
         prof__yield();
-        prof__take_lock(&t->held);
+        prof__take_lock(&t->lock);
         prof__lock();
     }
 }
@@ -6529,7 +6529,7 @@ PROF__FN void prof__threads_reap(prof__tls_data *tls) {
         if (!t) break;
         t->thread = 0;
         prof__unlock();
-        PROF__STORE(t->held, 0u);
+        PROF__STORE(t->lock, 0u);
         tls->hot = &t->hot;
         tls->generation = t->generation;
         tls->busy = 0;
@@ -18504,7 +18504,7 @@ PROF__FN prof__record *prof__dump_rows_of(prof__raw *w, prof__state *t, uint32_t
     do {
         bool held;
         if (idle) tls->busy = 1;         /* handlers on this thread wait for nobody */
-        held = prof__take_lock_briefly(&t->held, 1000);
+        held = prof__take_lock_briefly(&t->lock, 1000);
         for (; r; r = PROF__ACQUIRE(r->next)) {
             prof__tally row;
             prof__copy_words(&row, r, sizeof row);
@@ -20136,7 +20136,7 @@ PROF__FN void prof__stalled_count(const prof__state *t, prof__row *row) {
 
 PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t, const prof__state *own) {
     prof__row *row = t->row;
-    bool stalled = t != own && !prof__mine(&t->held);
+    bool stalled = t != own && !prof__mine(&t->lock);
     prof__snapshot(t, row);
     row->stop_tick = s->stop_tick;
     if (t != own) prof__snapshot_check(t, row);
