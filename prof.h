@@ -4820,6 +4820,7 @@ struct prof_trace {
     bool records_only;                   /* nothing is promised for events, nor for rows */
     prof__amount overwritten, stream_failures, tallied;   /* tallied: zones */
     uint64_t start_tick, start_wall_ns;
+    uint64_t bias;                       /* desc.platform.now has begun at 0 with it */
     uint64_t interrupts;                 /* targets' AGGREGATE: ticks of their zones */
     prof_event *events;                  /* made by the first query */
     uint32_t event_count;
@@ -5133,13 +5134,18 @@ PROF__INLINE uint64_t prof__now_ticks(prof_clock clock, const prof_platform *pla
     return clock == PROF_CLOCK_CPU ? prof__cpu_now() : prof__os_now();
 }
 
+PROF__FN uint64_t prof__session_now(const struct prof_trace *s) {
+    uint64_t now = prof__now_ticks(s->clock, &s->platform) + s->bias;
+    return now >> 63 ? 0 : now;          /* it has been set back below 0 */
+}
+
 /* The same by a state's clock. It never goes back within a thread: a step back is counted. */
 PROF__INLINE uint64_t prof__state_now(prof__state *t) {
     uint64_t now = prof__now_ticks(t->clock, &t->platform);
     if (t->clock == PROF_CLOCK_CPU) return now;
     if (!now && t->clock == PROF_CLOCK_OS) now = t->last - t->bias;
     now += t->bias;
-    if (now < t->last) {
+    if ((int64_t)(now - t->last) < 0) {
         PROF__BUMP(t->counts.steps, 1);
         t->bias += t->last - now;
         now = t->last;
@@ -5999,7 +6005,7 @@ PROF__FN uint64_t prof__put_zone(prof__state *t, const prof__frame *f, uint64_t 
                                  uint32_t kind) {
     uint64_t start = (uint64_t)f->epoch << 32 | f->start, duration;
     uint32_t site_depth = f->site + f->depth;
-    if (start > now + INT32_MAX) start -= (uint64_t)1 << 32;   /* a handler changed the epoch */
+    if ((int64_t)(start - now) > INT32_MAX) start -= (uint64_t)1 << 32;   /* a handler's epoch */
     duration = now < start ? 0 : now - start;
     if (kind == PROF__UNFINISHED) PROF__BUMP(t->counts.unfinished, 1);
     if (now < start) PROF__BUMP(t->counts.steps, 1);
@@ -6378,8 +6384,7 @@ PROF__FN prof__segment *prof__state_place(prof__state *t, bool *ok) {
     if (!promised) s->slot_count += slots;
     t->slots = slots;
     t->promised = s->generation;
-    if (!g && s->mode == PROF_MODE_TRACE)
-        prof__timeline_full(s, prof__now_ticks(s->clock, &s->platform));
+    if (!g && s->mode == PROF_MODE_TRACE) prof__timeline_full(s, prof__session_now(s));
     return g;
 }
 
@@ -6404,6 +6409,7 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     t->generation = s->generation;
     t->reserve = PROF__RESERVE(s->max_depth);
     t->clock = s->clock;
+    t->bias = s->bias;
     t->flush = s->stream.flush_inline ? prof_flush : NULL;
     t->due.records = s->stream.often;
     t->platform = s->platform;
@@ -10370,6 +10376,7 @@ PROF__FN const char *prof__hooks_start(const prof_desc *d, bool recorded) {
    - Details of a zone that never comes are forgotten. */
 
 PROF__FN int64_t prof__rate_ns(uint64_t ticks, uint64_t rate) {
+    if (ticks / rate >= INT64_MAX / 1000000000u) return INT64_MAX;   /* 292 years */
     if (rate == 1000000000u) return (int64_t)ticks;
     return (int64_t)(ticks / rate * 1000000000u + ticks % rate * 1000000000u / rate);
 }
@@ -12051,8 +12058,7 @@ PROF__CALL uint64_t prof_launch(uint32_t queue, const char *name) {
     prof__state *t = prof__state_here(prof__tls_get(), true);
     uint64_t token = 0, tick = 0;
     uint32_t thread = PROF_NONE;
-    if (t) tick = prof__now_ticks(t->clock, &t->platform) +
-                  (t->clock == PROF_CLOCK_CPU ? 0 : t->bias);
+    if (t) tick = prof__now_ticks(t->clock, &t->platform) + t->bias;
     else if (!PROF__LOAD(prof__on))      /* zones are turned off, launches are not */
         thread = prof_submit_thread(prof_thread_id(), NULL);
     prof__lock();
@@ -12060,7 +12066,7 @@ PROF__CALL uint64_t prof_launch(uint32_t queue, const char *name) {
         if (t && t->generation == s->generation) {
             thread = t->row->thread;
             t->row->pinned = true;       /* it stays this thread's */
-        } else tick = prof__now_ticks(s->clock, &s->platform);
+        } else tick = prof__session_now(s);
         if (queue >= prof__devices.queue_count) s->outside.rejected++;
         else token = prof__launch_keep(s, queue, name ? name : "(null)", thread, tick);
     }
@@ -17337,7 +17343,7 @@ PROF__CALL prof_result prof_execution_trace_start(void) {
     } else if (!x->running) {
         x->running = true;
         if (s->open) {
-            x->spans[x->span_count].from = prof__now_ticks(s->clock, &s->platform);
+            x->spans[x->span_count].from = prof__session_now(s);
             x->spans[x->span_count++].to = UINT64_MAX;
         }
     }
@@ -17350,7 +17356,7 @@ PROF__CALL void prof_execution_trace_stop(void) {
     struct prof_trace *s = &prof__trace;
     prof__lock();
     if (x->running && s->open && x->span_count)
-        x->spans[x->span_count - 1].to = prof__now_ticks(s->clock, &s->platform);
+        x->spans[x->span_count - 1].to = prof__session_now(s);
     x->running = false;
     prof__unlock();
 }
@@ -18018,11 +18024,10 @@ PROF__FN void prof__raw_records(prof__raw *w, const prof__row *row, prof__span *
 /* Reads the session's clock. A dump's times are linear from the session's start to now. */
 PROF__FN void prof__raw_now(prof__raw *w) {
     const struct prof_trace *s = &prof__trace;
-    prof__scale scale;
-    memset(&scale, 0, sizeof scale);
+    prof__scale scale = { 0, 0, 0, 0, 0 };
     w->now.ns = 0;
     if (s->clock == PROF_CLOCK_CPU) w->now = prof__knot_now();
-    else w->now.tick = prof__now_ticks(s->clock, &s->platform);
+    else w->now.tick = prof__session_now(s);
     w->now_ns = w->dump && s->clock == PROF_CLOCK_CPU
         ? w->now.ns - s->knots.list[0].ns : (uint64_t)prof__to_ns(&scale, w->now.tick);
 }
@@ -20016,6 +20021,7 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     s->platform = desc->platform;
     s->clock = desc->platform.now ? PROF_CLOCK_PLATFORM
              : prof__cpu_clock_usable() ? PROF_CLOCK_CPU : PROF_CLOCK_OS;
+    s->bias = desc->platform.now ? 0 - (desc->platform.now)(desc->platform.user) : 0;
     s->laid = true;
     return true;
 }
@@ -20160,7 +20166,7 @@ PROF__FN void prof__recording_close(struct prof_trace *s) {
     for (prof__state *t = prof__recorder.owned; t; t = t->next)
         if (t->generation == s->generation) PROF__STORE(t->hot.last, 0u);
     PROF__FENCE();
-    s->stop_tick = prof__now_ticks(s->clock, &s->platform);
+    s->stop_tick = prof__session_now(s);
     prof__states_lock(s, own, 1000000);
     for (prof__state *t = prof__recorder.owned; t; t = t->next)
         if (t->generation == s->generation) prof__state_close(s, t, own);
@@ -20273,8 +20279,7 @@ PROF__FN void prof__window_start(struct prof_trace *s) {
         if (!s->began) s->knots.gap_ns = 1000000000u;
         if (cpu) prof__knot_add(prof__knot_now());
         if (cpu && !prof__recorder.first_knot.ns) prof__recorder.first_knot = s->knots.list[0];
-        if (!s->began) s->start_tick = cpu ? s->knots.list[0].tick
-                                           : prof__now_ticks(s->clock, &s->platform);
+        if (!s->began) s->start_tick = cpu ? s->knots.list[0].tick : prof__session_now(s);
         if (!s->began && s->mode == PROF_MODE_STREAM) prof__stream_open(s, &prof__session.desc);
         prof__arena.closed = false;
         prof__arena.reserved = s->sums.reserved;
@@ -20420,7 +20425,7 @@ PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *d
 PROF__FN void prof__step_begin(struct prof_trace *s) {
     struct prof__session *v = &prof__session;
     v->step_open = v->has_steps && s->open;
-    if (v->step_open) v->step_tick = prof__now_ticks(s->clock, &s->platform);
+    if (v->step_open) v->step_tick = prof__session_now(s);
 }
 
 PROF__FN void prof__step_end(void) {
@@ -20550,22 +20555,18 @@ PROF__CALL prof_result prof_toggle(uint32_t activities, bool enable) {
 
 PROF__CALL int64_t prof_now(void) {
     const struct prof_trace *s = &prof__trace;
-    prof_platform platform;
-    prof_clock clock;
     prof__scale scale = { 0, 0, 0, 0, 0 };
-    int64_t foretold = 0;                /* a stream: by the predicted knots, as its zones */
-    uint64_t start, rate, now;
+    prof_clock clock;
+    int64_t ns = 0;
     if (!prof__lock_briefly()) return 0;
     clock = s->open ? s->clock : PROF_CLOCK_NONE;
-    platform = s->platform;
-    start = clock == PROF_CLOCK_CPU ? s->knots.list[0].ns : s->start_tick;
-    rate = clock == PROF_CLOCK_CPU ? 1000000000u : prof__clock_rate(s);
     if (clock == PROF_CLOCK_CPU && s->mode == PROF_MODE_STREAM && s->knots.count > 1)
-        foretold = prof__knots_ns(&scale, s->knots.list, s->knots.count, prof__cpu_now());
+        ns = prof__knots_ns(&scale, s->knots.list, s->knots.count, prof__cpu_now()); /* foretold */
+    else if (clock == PROF_CLOCK_CPU)
+        ns = PROF__MAX((int64_t)(prof__os_now() - s->knots.list[0].ns), 0);
+    else if (clock != PROF_CLOCK_NONE) ns = prof__ticks_ns(prof__session_now(s));
     prof__unlock();
-    if (clock == PROF_CLOCK_NONE || foretold) return foretold;
-    now = clock == PROF_CLOCK_PLATFORM ? (platform.now)(platform.user) : prof__os_now();
-    return now < start ? 0 : prof__rate_ns(now - start, rate);
+    return ns;
 }
 
 PROF__CALL int64_t prof_os_now(void) { return (int64_t)prof__os_now(); }

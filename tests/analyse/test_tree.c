@@ -237,7 +237,7 @@ static uint64_t back_and_forth(void) {
     return jump < test_time.tick ? 0 - jump : 0;
 }
 
-/* A clock that is set back below the session's start has gone back, too. */
+/* A clock that is set back below the session's start goes on from there, too. */
 static void test_tree_clock_before_start(void) {
     prof_desc desc = test_desc();
     const prof_event *events;
@@ -250,9 +250,45 @@ static void test_tree_clock_before_start(void) {
     PROF_BLOCK("late") test_time.tick = 6500;
     trace = prof_stop();
     events = prof_events(trace, NULL, 0, NULL);
-    EQUAL(events[0].end_ns, 0);
-    EQUAL(events[1].start_ns, 1000);
+    EQUAL(events[0].end_ns, 10);
+    EQUAL(events[1].start_ns, 5990);
     EQUAL(prof_get_stats(NULL).clock_steps, 1);
+}
+
+/* The program's clock of 64 bits may begin anywhere, and wrap. */
+static void test_tree_clock_wraps(void) {
+    static const uint64_t starts[] = { 0, (uint64_t)1 << 63, 0 - ((uint64_t)1 << 31), 0 - 5000u };
+    for (int k = 0; k < 8; k++) {
+        prof_desc desc = test_desc();
+        prof_average row;
+        prof_trace *trace;
+        desc.mode = k & 1 ? PROF_MODE_AGGREGATE : PROF_MODE_TRACE;
+        test_time.tick = starts[k / 2];
+        EQUAL(prof_start(&desc), PROF_OK);
+        for (int i = 0; i < 100; i++) PROF_BLOCK("zone") test_time.tick += 100;
+        EQUAL(prof_now(), 10000);
+        trace = prof_stop();
+        EQUAL(prof_key_averages(trace, NULL, &row, 1), 1);
+        EQUAL(row.count, 100);
+        EQUAL(row.cpu_time_total_ns, 10000);
+        EQUAL(row.max_ns, 100);
+        EQUAL(prof_get_stats(NULL).clock_steps, 0);
+    }
+}
+
+/* It goes 146 thousand million years forward. */
+static void test_tree_clock_far(void) {
+    prof_desc desc = test_desc();
+    const prof_event *events;
+    desc.platform.ticks_per_second = 1;
+    test_time.tick = 0;
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BLOCK("outer") {
+        PROF_BLOCK("inner") test_time.tick = (uint64_t)1 << 62;
+    }
+    events = prof_events(prof_stop(), NULL, 0, NULL);
+    EQUAL(events[0].end_ns, INT64_MAX);
+    EQUAL(events[1].end_ns, INT64_MAX);
 }
 
 /* The clock goes back: times are whatever they are, but names, nesting and counts stay right. */
@@ -605,6 +641,8 @@ int main(void) {
     RUN(test_tree_deeper_than_max);
     RUN(test_tree_max_depth_checked);
     RUN(test_tree_clock_before_start);
+    RUN(test_tree_clock_wraps);
+    RUN(test_tree_clock_far);
     RUN(test_tree_clock_back);
     RUN(test_tree_steps_back);
     return test_end();
