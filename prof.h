@@ -1711,7 +1711,7 @@ struct prof__frame { uint32_t start, site, depth, epoch; };
 typedef struct prof__hot {
     prof__frame *top;                    /* one past the innermost open zone */
     prof__frame *bottom;                 /* top when none is open; below: older generations */
-    prof__record *cursor;                /* slots below are claimed; without a third word one is not
+    prof__record *cursor;                /* slots below are claimed; one without a third word is not
                                             written yet */
     uintptr_t last;                      /* its last byte that may be written; 0: always slow */
 } prof__hot;
@@ -4245,7 +4245,7 @@ typedef struct prof__plan { size_t state, page; } prof__plan;   /* bytes */
 #define PROF__TALLY_PORT \
     uint32_t number;                     /* in the order in which its thread's rows were made */ \
     uint64_t count; \
-    uint64_t around;                     /* of deep zones, within zones in records */ \
+    uint64_t around;                     /* ticks of deep zones in its zones in records */ \
     prof__tally *next;                   /* of its thread, NULL: the last one */ \
     const prof__tally *same;             /* while reading: another of the same name */
 #define PROF__ROW_PORT \
@@ -4417,7 +4417,7 @@ typedef struct prof__state {
     uint32_t promised;                   /* in which room for its open zones was promised */
     uint32_t recording;                  /* the generation it records in; 0: not yet, or prof_stop
                                             has read it. Under the lock */
-    uint32_t lock;                       /* its own: held in the slow path, and by who reads it */
+    uint32_t lock;                       /* its own: of the slow path, and of who reads it */
     uint32_t wants;                      /* PROF__WANTS_... */
     bool fast;                           /* the hot path may work */
     bool observed;                       /* there are observers */
@@ -4581,7 +4581,7 @@ typedef struct prof__pool {
 /* @SUMS: zones that have no record. What is merged is @AGGREGATE's, when it is asked for. */
 typedef struct prof__summed {
     bool on;                             /* when the arena is full threads go on in sums */
-    bool any_apart;                      /* there are deep zones */
+    bool any_deep;                      /* there are deep zones */
     uint32_t timeline_ends;              /* the site of that instant; 0: none yet */
     uint64_t full_tick;                  /* when the first timeline ended; 0: none did */
     size_t reserved;                     /* prof__arena.reserved, while the session is open */
@@ -5578,10 +5578,10 @@ PROF__FN void prof__observe_begin(prof__state *t, uint32_t site) {
 
 PROF__FN void prof__observe_end(prof__state *t, uint32_t site) {
     if (!prof__is_open(t)) return;
-    for (uint32_t i = prof__recorder.observer_count; i--;)
-        if (prof__recorder.observers[i].end)
-            (prof__recorder.observers[i].end)(prof__recorder.observers[i].user,
-                                   PROF__ACQUIRE(prof__site(site >> 8)->name));
+    for (uint32_t i = prof__recorder.observer_count; i--;) {
+        const prof_observer *o = prof__recorder.observers + i;
+        if (o->end) (o->end)(o->user, PROF__ACQUIRE(prof__site(site >> 8)->name));
+    }
 }
 
 PROF__FN double prof__real_value(uint64_t bits) {
@@ -5987,10 +5987,11 @@ PROF__FN bool prof__block_next(prof__cursor *k, prof__item *i, uint64_t *inner, 
 
 /* ---- @RECORD: zones begin and end, on the thread that has them ----
 
-   prof__begin_inline and prof__end_inline (@API-INLINE) are the hot path. This room is the slow
-   path: the first zone of a thread, a new chunk, deep zones, ends out of order, signal handlers.
-   - A zone that began is written: the rest of a chunk always has room for the records of open
-   zones.
+   The hot path fills a frame when a zone begins and writes a record when it ends. Epochs that no
+   clock has, and hot.last = 0, lead here, into the slow path: for a thread's first zone, a new
+   chunk, sums, deep zones, other clocks, ends out of order. The thread holds its own lock here;
+   what a signal handler begins meanwhile is dropped.
+   - A zone that began is written: a chunk always has room left for the records of open zones.
    - top moves after the cursor at an end, and before the site at a begin, so that a signal handler
      in between finds each zone either open or written.
    - A drop is counted where it happens, and the end of a dropped begin ends nothing. */
@@ -6091,7 +6092,7 @@ PROF__FN bool prof__room(prof__state *t, uint32_t n) {
     return made && prof__room_made(t, n);
 }
 
-/* A begin that is not recorded. Without a token its end must be skipped when it comes. */
+/* Counts a dropped begin (NULL: dropped_busy). Without a token its end must be skipped, too. */
 PROF__FN prof__frame *prof__skip(prof__state *t, size_t *count, bool token) {
     if (count) PROF__BUMP(*count, 1);
     else PROF__COUNT(prof__loose.dropped_busy);
@@ -6131,7 +6132,7 @@ PROF__FN prof__deep *prof__deep_take(prof__state *t) {
         d = (prof__deep *)prof__tallies_take(&t->sums.tallies, sizeof *d);
     if (!d) return NULL;
     if (s->mode != PROF_MODE_AGGREGATE) (void)prof__others_make();
-    PROF__STORE(s->sums.any_apart, true);
+    PROF__STORE(s->sums.any_deep, true);
     d->below = t->deep.top;
     if (d->below) d->below->above = d;
     else t->deep.first = d;
@@ -6178,7 +6179,7 @@ PROF__FN void prof__deep_put(prof__state *t, uint64_t now, bool unfinished) {
     }
 }
 
-/* The same, on its thread. False: the session is over, and prof_stop ends it. */
+/* The same, on its thread. False: the session is over; prof_stop ends it. */
 PROF__FN bool prof__end_deep(prof__state *t, bool unfinished) {
     uint64_t now = prof__state_now(t);
     uint32_t site;
@@ -6195,7 +6196,7 @@ PROF__FN bool prof__end_innermost(prof__state *t, bool unfinished) {
     return PROF__LOAD(t->deep.open) ? prof__end_deep(t, unfinished) : prof__end_zone(t, unfinished);
 }
 
-/* How many zones are open, with those of older generations. */
+/* How many zones are open, also of older generations. */
 PROF__FN size_t prof__open_zones(const prof__state *t) {
     return (size_t)(PROF__LOAD(t->hot.top) - t->frames) + PROF__LOAD(t->deep.open);
 }
@@ -6629,8 +6630,7 @@ PROF__FN void prof__skip_in(prof__tls_data *tls, uint32_t on, bool token) {
 
 /* This thread's state in the open generation, made if need be. NULL: nothing is recorded, or there
    is none for it, which is counted. token: false where a zone begins that will be ended without
-   one. A begin while nothing was recorded is not noted as skipped, even if recording has begun by
-   now: its end is cut. */
+   one. A begin while nothing is recorded is not noted as skipped: its end is cut. */
 PROF__FN prof__state *prof__state_here(prof__tls_data *tls, bool token) {
     uint32_t on = PROF__LOAD(prof__on), refused = 0;
     prof__state *t = NULL;
@@ -6718,8 +6718,8 @@ PROF__FN void prof__count_siteless(prof__state *t, uint32_t why) {
     else PROF__COUNT(prof__loose.dropped_busy);
 }
 
-/* Is this a child of vfork, which shares its parent's open zones? begins: it is where the parent
-   has not been. The parent, when it goes on, has its zones as they were. */
+/* Is this a child of vfork, which shares its parent's open zones? begins: it is at a mark that the
+   parent never reached. The parent goes on with its zones as they were. */
 PROF__FN bool prof__in_copy(prof__state *t, bool begins) {
     uint32_t process = t->copy || begins ? prof__process_id() : 0;
     if (t->copy != process && t->copy) {
@@ -6733,7 +6733,7 @@ PROF__FN bool prof__in_copy(prof__state *t, bool begins) {
     return t->copy != 0;
 }
 
-/* Begins a zone, in the next frame or as a deep zone. NULL: it is dropped. */
+/* Begins a zone, which may be a deep one. NULL: it is dropped. */
 PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
                                       prof__entry_frame entry) {
     prof__frame *f = NULL;
@@ -6917,14 +6917,13 @@ PROF__FN void prof__end_stale(prof__state *t, prof__frame *frame) {
 
 /* An end on a thread that has no state in the open generation. */
 PROF__FN void prof__end_elsewhere(prof__tls_data *tls, prof__frame *token) {
-    prof__hot *hot = tls->hot;
-    prof__state *t = (prof__state *)(void *)hot;
+    prof__state *t = prof__tls_state(tls);
     if (!token && *prof__skipped_here(tls)) {
         tls->skipped--;
         return;
     }
     if (PROF__LOAD(prof__on)) PROF__COUNT(prof__loose.cut);
-    if (hot == &prof__nowhere) {
+    if (&t->hot == &prof__nowhere) {
         if (tls->stale) tls->stale--;
     } else if (!PROF__ACQUIRE(t->recording)) {
         if (!token) token = t->hot.top;
@@ -13187,7 +13186,7 @@ PROF__FN prof_average prof__sums_average(const struct prof_trace *s, const prof_
 
 /* Are there zones that are in no timeline? */
 PROF__FN PROF__RACES bool prof__any_sums(const struct prof_trace *s) {
-    return !s->built && (s->sums.full_tick || PROF__LOAD(s->sums.any_apart));
+    return !s->built && (s->sums.full_tick || PROF__LOAD(s->sums.any_deep));
 }
 
 /* PROF_MODE_AGGREGATE: no zone is kept, and there are rows of sums alone. */
