@@ -8312,7 +8312,6 @@ PROF__CALL prof_result prof_write_memory_timeline(const prof_trace *trace,
 /* @OUTSIDE */
 #define prof__queries_open(s) ((void)prof__task.queries++)
 #define prof__beside_lay(s, p) (p)
-#define prof__analysis_refuse(s, bytes) false
 #define prof__analysis_refused(s) false
 #define prof__analysis_lend(s, memory, size) ((void)(memory), (void)(size), false)
 #define prof__needs_events(s) false
@@ -11115,7 +11114,8 @@ PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
 
 typedef struct prof__tree {
     struct prof_trace *s;
-    prof_event *made;                    /* the last of this thread; NULL: there was no room */
+    prof_event *made;                    /* the last, a thread's last has depth 0; NULL: none, or
+                                            no room */
     size_t room;                         /* events in all; none once they ran out */
     bool instants;                       /* a zone took no time: one thread's may be out of order */
 } prof__tree;
@@ -11244,12 +11244,6 @@ PROF__FN bool prof__events_sort(prof_event *events, uint32_t n, char *scratch, p
         order[i] = from;
     }
     return true;
-}
-
-/* Called before the zones of another row, which is a thread. */
-PROF__FN void prof__tree_row(void *tree, const prof__row *row) {
-    (void)row;
-    ((prof__tree *)tree)->made = NULL;
 }
 
 PROF__FN void prof__tree_segment(prof__reader *r, const prof__record *c, const prof__record *end) {
@@ -11461,26 +11455,6 @@ PROF__FN uint32_t *prof__id_slot(const prof__ids *ids, int64_t id) {
 
 PROF__FN int64_t prof__event_id(const void *events, uint32_t i) {
     return ((const prof_event *)events)[i].extra->id;
-}
-
-/* The earlier end of ranges [from, to) that ended twice counts. scratch: 8 bytes an event. */
-PROF__FN void prof__ranges_once(struct prof_trace *s, uint32_t from, uint32_t to) {
-    prof__ids ids = { (uint32_t *)(void *)s->scratch, 2 * (to - from), prof__event_id, s->events };
-    memset(ids.index, 0, ids.slots * sizeof *ids.index);
-    for (uint32_t i = from; i < to; i++) {
-        prof_event *e = s->events + i, *first;
-        uint32_t *slot;
-        if (!(e->flags & PROF_EVENT_ASYNC)) continue;
-        slot = prof__id_slot(&ids, e->extra->id);
-        if (!*slot) {
-            *slot = i + 1;
-            continue;
-        }
-        first = s->events + *slot - 1;
-        if (e->end_ns < first->end_ns) *first = *e;
-        e->name = NULL;                  /* prof__move_up removes it */
-        s->ranges_twice++;
-    }
 }
 
 /* Reads a record that belongs to a zone, or that becomes an event. False: it is damaged. */
@@ -12275,6 +12249,17 @@ PROF__FN uint32_t prof__link_parent(prof__linker *k, uint32_t *top, uint32_t i) 
     return p;
 }
 
+/* Does a range end again in event i? The earlier end, which counts, stands behind the later one. */
+PROF__FN bool prof__range_again(const struct prof_trace *s, uint32_t i) {
+    const prof_event *e = s->events + i;
+    const uint32_t has = PROF_HAS_ID | PROF_HAS_END_THREAD;
+    if (s->built || !(e->flags & PROF_EVENT_ASYNC) || (prof__has(e) & has) != has) return false;
+    while (++i < s->event_count && s->events[i].start_ns == e->start_ns)
+        if (s->events[i].flags & PROF_EVENT_ASYNC && (prof__has(s->events + i) & has) == has &&
+            s->events[i].extra->id == e->extra->id) return true;
+    return false;
+}
+
 /* Links all events, which are in order, to parents and children. A change of memory, which is no
    child, gets the zone around it as its parent: see prof__memory_charge. scratch: 12 bytes an
    event, and PROF__LANE_COST for each thread and each event with a node. */
@@ -12296,6 +12281,10 @@ PROF__FN void prof__link(struct prof_trace *s, char *scratch, uint32_t lanes) {
         if (s->side) prof__side_open(s, i);
         e->first_child = e->next_sibling = PROF_NONE;
         e->self_cpu_time_total_ns = 0;
+        if (prof__range_again(s, i)) {
+            e->name = NULL;              /* prof__move_up removes it */
+            s->ranges_twice++;
+        }
         if (prof__is_zone(e)) e->parent = prof__link_parent(&k, &prof__lane_of(&k, e)->top, i);
         else e->parent = prof__in_tree(e) ? prof__events_around(s, prof__lane_of(&k, e)->top,
                                                                 e->start_ns, e->end_ns) : PROF_NONE;
@@ -12955,12 +12944,10 @@ PROF__FN int64_t prof__flow_id(const void *moments, uint32_t i) {
 
 /* Leaves out arrows with only one end, and second ends. scratch: 8 bytes a moment. */
 PROF__FN void prof__flows_match(struct prof_trace *s) {
-    uint32_t n = 0;
-    prof__ids ids = { (uint32_t *)(void *)s->scratch, 0, prof__flow_id, s->moments };
-    for (uint32_t i = 0; i < s->moment_count; i++) n += s->moments[i].kind == PROF__MOMENT_FLOW;
-    ids.slots = 2 * n;
-    memset(ids.index, 0, 2 * n * sizeof *ids.index);
-    for (uint32_t i = 0; n && i < s->moment_count; i++) {
+    prof__ids ids = { (uint32_t *)(void *)s->scratch, 2 * s->moment_count, prof__flow_id,
+                      s->moments };
+    memset(ids.index, 0, ids.slots * sizeof *ids.index);
+    for (uint32_t i = 0; i < s->moment_count; i++) {
         prof__moment *m = s->moments + i;
         if (m->kind != PROF__MOMENT_FLOW) continue;
         *prof__id_slot(&ids, m->value) = i + 1;
@@ -12970,7 +12957,7 @@ PROF__FN void prof__flows_match(struct prof_trace *s) {
         prof__moment *m = s->moments + i, *begin = NULL;
         uint32_t slot;
         if (m->kind != PROF__MOMENT_FLOW_END) continue;
-        slot = n ? *prof__id_slot(&ids, m->value) : 0;
+        slot = *prof__id_slot(&ids, m->value);
         if (slot) begin = s->moments + slot - 1;
         if (!begin || begin->kind == PROF__MOMENT_FLOW) m->kind = PROF__MOMENT_NONE;
         else begin->kind = PROF__MOMENT_FLOW;
@@ -13000,7 +12987,6 @@ PROF__FN void prof__analyse_outside(struct prof_trace *s) {
     const uint32_t *index = (const uint32_t *)(const void *)s->scratch + s->event_count;
     s->memory.count = 0;
     to = prof__others_copy(s, prof__details_now.made, to);
-    prof__ranges_once(s, s->zone_count, (uint32_t)(to - s->events));
     to = prof__others_copy(s, s->outside.first, to);
     (void)prof__launches_copy(s, to);
     if (prof__events_sort(s->events, s->event_count, s->scratch, prof__events_after))
@@ -13039,11 +13025,6 @@ PROF__FN void prof__read_over(struct prof_trace *s, bool instants) {
     s->instants = instants;
 }
 
-PROF__FN void prof__beside_none(struct prof_trace *s) {
-    s->memory.count = s->made_count = s->outside.launched = 0;
-    s->side = NULL;
-}
-
 /* ---- where a session's events go, and what happens where they do not fit ---- */
 
 PROF__FN void prof__queries_open(struct prof_trace *s) {
@@ -13056,19 +13037,18 @@ PROF__FN void prof__queries_open(struct prof_trace *s) {
 }
 
 /* If events do not fit, queries work from the records. */
-PROF__FN bool prof__analysis_refuse(struct prof_trace *s, size_t bytes) {
+PROF__FN void prof__analysis_refuse(struct prof_trace *s, size_t bytes) {
     bytes += s->detail_bytes + 32;
     (void)PROF__FAIL(PROF_ERROR_MEMORY,
                      "the events take %u bytes: give prof_events memory, or set prof_desc.keep",
                      (uint64_t)bytes);
     s->limit = prof__arena.high;
     s->refused = true;
-    s->analysed = s->instants = false;
-    s->event_count = s->moment_count = 0;
-    s->moments = NULL;
+    s->instants = false;
+    s->memory.count = 0;
+    s->side = NULL;
     s->events = NULL;
     s->scratch = (char *)s->threads + prof__align(s->thread_count * sizeof *s->threads);
-    return false;
 }
 
 PROF__FN bool prof__analysis_refused(const struct prof_trace *s) {
@@ -13079,7 +13059,8 @@ PROF__FN bool prof__analysis_refused(const struct prof_trace *s) {
 PROF__FN bool prof__analysis_lend(struct prof_trace *s, void *memory, size_t size) {
     size_t skip = (0 - (uintptr_t)memory) & 15u;
     if (!memory || skip >= size || !prof__analysis_refused(s)) return false;
-    s->events = (prof_event *)(void *)((char *)memory + skip);
+    s->scratch = (char *)memory + skip;
+    s->events = (prof_event *)(void *)s->scratch;
     s->limit = (char *)memory + size;
     s->refused = false;
     return true;
@@ -13234,20 +13215,19 @@ PROF__FN void prof__thread_fill(struct prof_trace *s, prof__row *row) {
    fit. Where a host promised room it can only lack for "(lost)" zones in a full arena. */
 PROF__FN bool prof__analysis_open(struct prof_trace *s, bool all) {
     size_t n = s->event_count, left;
-    char *p = (char *)(void *)(s->events + n);
-    s->scratch = p = prof__beside_lay(s, p);
+    char *p = prof__beside_lay(s, (char *)(void *)(s->events + n));
     n *= PROF__SLOT_COST + s->beside - sizeof(prof_event) - (prof__wide(s) ? sizeof *s->side : 0);
     if (PROF__BARE) n += prof__sites_of(s) * prof__site_cost();
     else if (prof__lean(s) && n) n += prof__sites_of(s) * prof__site_cost() + 4096;
     left = p <= prof__scratch_end(s) ? (size_t)(prof__scratch_end(s) - p) : 0;
-    if (p <= prof__scratch_end(s) && left >= n && (all || p == (char *)s->events)) return true;
-    if (prof__lean(s)) return prof__analysis_refuse(s, (size_t)(p - (char *)s->events) + n);
-    if (PROF__BARE) s->analysed = false;
-    else PROF__BUMP(s->counts.full, s->event_count);   /* prof_dump may be reading it */
-    s->event_count = s->moment_count = s->outside_count = s->detail_rows = 0;
+    if (p <= prof__scratch_end(s) && left >= n && (all || p == (char *)s->events)) {
+        s->scratch = p;
+        return true;
+    }
+    PROF__HOST(prof__analysis_refuse(s, (size_t)(p - (char *)s->events) + n));
+    s->analysed = false;
+    s->event_count = s->moment_count = 0;
     s->moments = NULL;
-    PROF__HOST(prof__beside_none(s));
-    s->scratch = (char *)(void *)s->events;
     return false;
 }
 
@@ -13279,7 +13259,6 @@ PROF__FN void prof__analyse_now(struct prof_trace *s) {
     feed.take = prof__tree_take;
     feed.segment = PROF__BARE ? NULL : prof__tree_segment;
     feed.ran = prof__who_ran();
-    feed.row = prof__tree_row;
     feed.event = prof__wide(s) ? &tree.made : NULL;
     feed.user = &tree;
     prof__read_rows(s, &feed, &tree.room);
