@@ -11484,7 +11484,6 @@ enum { PROF__CLOCKS = 16, PROF__PAIRS = 64 };
 typedef struct prof__paired {
     prof_device device;
     uint32_t count;
-    double usual;                        /* ns of the session a unit: see prof__paired_usual */
     prof_clock_pair pairs[PROF__PAIRS];
 } prof__paired;
 
@@ -11840,19 +11839,9 @@ PROF__FN double prof__paired_rate(const prof__paired *c, uint32_t from, uint32_t
            (double)(c->pairs[to].device_ns - c->pairs[from].device_ns);
 }
 
-/* The median of the rates between neighbouring pairs. */
+/* The rate from the first pair to the last. */
 PROF__FN double prof__paired_usual(const prof__paired *c) {
-    double usual = 1;
-    for (uint32_t i = 0; i + 1 < c->count; i++) {
-        double rate = prof__paired_rate(c, i, i + 1);
-        uint32_t below = 0, same = 0;
-        for (uint32_t k = 0; k + 1 < c->count; k++) {
-            below += prof__paired_rate(c, k, k + 1) < rate;
-            same += prof__paired_rate(c, k, k + 1) <= rate;
-        }
-        if (2 * below <= c->count - 1 && 2 * same >= c->count - 1) usual = rate;
-    }
-    return usual;
+    return c->count > 1 ? prof__paired_rate(c, 0, c->count - 1) : 1;
 }
 
 /* A driver may give any times. They count as at most PROF__FAR ns, so that the sum of two does not
@@ -11889,31 +11878,21 @@ PROF__CALL prof_result prof_device_clock(prof_device device, int64_t host_ns, ui
         }
         c->pairs[c->count].device_ns = device_ns;
         c->pairs[c->count++].session_ns = host_ns;
-        c->usual = prof__paired_usual(c);
     }
     prof__unlock();
     return result;
 }
 
-/* Did the clock jump between pairs i and i + 1: does it differ there from its usual rate by more
-   than the 500 ppm that systems slew their clocks by? */
-PROF__FN bool prof__paired_jumps(const prof__paired *c, uint32_t i) {
-    double span = (double)(c->pairs[i + 1].session_ns - c->pairs[i].session_ns);
-    double off = span - c->usual * (double)(c->pairs[i + 1].device_ns - c->pairs[i].device_ns);
-    return off > span / 2000 + 100000 || -off > span / 2000 + 100000;
-}
-
-/* A device's time on the session's clock: linear between two pairs; beyond them, and where the
-   clock jumped, by its usual rate. c NULL: its clock is the session's. */
+/* A device's time on the session's clock: linear between two pairs, beyond them by the usual rate.
+   c NULL: its clock is the session's. */
 PROF__FN int64_t prof__paired_ns(const prof__paired *c, uint64_t t) {
     uint32_t i = 0;
     int64_t ns;
     double rate;
     if (!c) return (int64_t)PROF__MIN(t, (uint64_t)PROF__FAR);
-    rate = c->usual;
+    rate = prof__paired_usual(c);
     while (i + 1 < c->count && c->pairs[i + 1].device_ns <= t) i++;
-    if (i + 1 < c->count && t > c->pairs[i].device_ns && !prof__paired_jumps(c, i))
-        rate = prof__paired_rate(c, i, i + 1);
+    if (i + 1 < c->count && t > c->pairs[i].device_ns) rate = prof__paired_rate(c, i, i + 1);
     ns = c->pairs[i].session_ns +
          prof__span_ns(rate * (double)(int64_t)(t - c->pairs[i].device_ns));
     return PROF__MAX(PROF__MIN(ns, PROF__FAR), 0);
@@ -12082,7 +12061,7 @@ PROF__FN prof_event *prof__launches_copy(struct prof_trace *s, prof_event *to) {
         for (uint32_t i = 0; i < b->count; i++) {
             prof__launch *l = b->list + i;
             prof_device device = prof__devices.queues[l->queue].device;
-            bool counts;
+            double rate;
             if (l->state < PROF__LAUNCH_DONE) continue;
             if (l->state == PROF__LAUNCH_DONE) l->at = (uint64_t)prof__to_ns(&scale, l->at);
             l->state = PROF__LAUNCH_PLACED;
@@ -12092,9 +12071,9 @@ PROF__FN prof_event *prof__launches_copy(struct prof_trace *s, prof_event *to) {
             to->site = l->name;
             to->extra = prof__devices.queues[l->queue].rows;
             to->start_ns = prof__paired_ns(clock, l->start);
-            counts = !clock || (clock->usual > 0.99 && clock->usual < 1.01);
-            to->end_ns = to->start_ns +   /* as it is, where the device counts ns */
-                         prof__span_ns((counts ? 1 : clock->usual) * (double)(l->end - l->start));
+            rate = clock ? prof__paired_usual(clock) : 1;
+            if (rate > 0.99 && rate < 1.01) rate = 1;   /* the device counts ns: as it is */
+            to->end_ns = to->start_ns + prof__span_ns(rate * (double)(l->end - l->start));
             to->self_cpu_time_total_ns = (int64_t)(((char *)l - prof__arena.base) / 16);
             to->thread = l->thread;
             to->device_type = device.type;
@@ -12159,13 +12138,12 @@ PROF__FN void prof__side_open(struct prof_trace *s, uint32_t i) {
 }
 
 PROF__FN prof_kernel prof__kernel_at(const struct prof_trace *s, uint32_t k) {
-    const prof_event *e = k & PROF__LISTED ? NULL : s->events + k;
-    prof_kernel out;
-    if (!e) return *s->outside.kernels[k - PROF__LISTED].kernel;
-    out.name = e->name;
-    out.duration_ns = prof__elapsed(e);
-    out.device = prof__device_index(e);
-    return out;
+    prof_kernel work = { NULL, 0, 0 };
+    if (k & PROF__LISTED) return *s->outside.kernels[k - PROF__LISTED].kernel;
+    work.name = s->events[k].name;
+    work.duration_ns = prof__elapsed(s->events + k);
+    work.device = prof__device_index(s->events + k);
+    return work;
 }
 
 typedef struct prof__linker {
@@ -15597,23 +15575,17 @@ PROF__FN void prof__chrome_streams(prof__out *o, const prof__gpu *g) {
 PROF__FN void prof__chrome_clocks(prof__out *o) {
     for (uint32_t i = 0; i < prof__devices.clock_count; i++) {
         const prof__paired *c = prof__devices.clocks + i;
-        uint32_t jumps = 0;
         double most = 0;
-        for (uint32_t k = 0; k + 1 < c->count; k++) {
-            bool jumped = prof__paired_jumps(c, k);
-            double off;
-            jumps += jumped;
-            if (!k || jumped || prof__paired_jumps(c, k - 1)) continue;
-            off = (double)(c->pairs[k].session_ns - c->pairs[k - 1].session_ns) -
-                  prof__paired_rate(c, k - 1, k + 1) *
-                      (double)(c->pairs[k].device_ns - c->pairs[k - 1].device_ns);
+        for (uint32_t k = 1; k + 1 < c->count; k++) {
+            double off = (double)(c->pairs[k].session_ns - c->pairs[k - 1].session_ns) -
+                         prof__paired_rate(c, k - 1, k + 1) *
+                             (double)(c->pairs[k].device_ns - c->pairs[k - 1].device_ns);
             most = PROF__MAX(most, off < 0 ? -off : off);
         }
-        prof__out_f(o, "%s{\"device\":\"%j %i\",\"pairs\":%u,\"ns_per_1e9\":%i,\"error_ns\":%i,"
-                       "\"jumps\":%u}", i ? "," : ",\n\"device_clocks\":[",
-                    prof__device_title(c->device.type), (int64_t)c->device.index,
-                    (uint64_t)c->count, prof__span_ns(c->usual * 1e9), prof__span_ns(most),
-                    (uint64_t)jumps);
+        prof__out_f(o, "%s{\"device\":\"%j %i\",\"pairs\":%u,\"ns_per_1e9\":%i,\"error_ns\":%i}",
+                    i ? "," : ",\n\"device_clocks\":[", prof__device_title(c->device.type),
+                    (int64_t)c->device.index, (uint64_t)c->count,
+                    prof__span_ns(prof__paired_usual(c) * 1e9), prof__span_ns(most));
     }
     if (prof__devices.clock_count) prof__out_text(o, "]");
 }
