@@ -18279,12 +18279,13 @@ PROF__FN prof_result prof__submit_streamed(const prof_event *events, size_t coun
     ours = prof__streams_events(s);
     if (ours) prof__stream_clock(s);
     prof__unlock();
-    failed = ours && prof__env_failed();   /* else a new session may be opening it */
-    if (ours) {
-        w->failed = failed;
-        prof__raw_now(w);
+    if (!ours) {
+        prof__stream_unlock();
+        return prof__fail(PROF_ERROR_STATE, "events were submitted while no session is open");
     }
-    for (size_t i = 0; ours && i < count; i++) {
+    w->failed = failed = prof__env_failed();
+    prof__raw_now(w);
+    for (size_t i = 0; i < count; i++) {
         const prof_event *e = events + i;
         bool right, asked = prof__device_asked(e->device_type);
         prof__row *row;
@@ -18303,10 +18304,9 @@ PROF__FN prof_result prof__submit_streamed(const prof_event *events, size_t coun
         PROF__BUMP(s->counts.not_kept, right && (!asked || w->failed));
         prof__unlock();
     }
-    s->stream_failures += ours && w->failed && !failed;
+    s->stream_failures += w->failed && !failed;
     prof__stream_unlock();
-    if (ours) return result;
-    return prof__fail(PROF_ERROR_STATE, "events were submitted while no session is open");
+    return result;
 }
 
 /* After prof_stop: writes the remaining records, and what is known only now. */
