@@ -11435,28 +11435,6 @@ PROF__FN void prof__read_async(prof__reader *r, const prof__item *i) {
     span->extra.end_thread = s->threads[r->thread].id;
 }
 
-/* prof__slot_find for ids: id_of(of, number) tells a number's id. Ids are often counted up, so the
-   hash lets eight of them in a row share two lines of the cache. */
-typedef struct prof__ids {
-    uint32_t *index, slots;
-    int64_t (*id_of)(const void *of, uint32_t number);
-    const void *of;
-} prof__ids;
-
-PROF__FN uint32_t *prof__id_slot(const prof__ids *ids, int64_t id) {
-    uint64_t hash = (uint64_t)id >> 3;
-    uint32_t i;
-    hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u;
-    i = (uint32_t)(((hash >> 32) + ((uint64_t)id & 7)) % ids->slots);
-    while (ids->index[i] && (ids->id_of)(ids->of, ids->index[i] - 1) != id)
-        i = i + 1 == ids->slots ? 0 : i + 1;
-    return ids->index + i;
-}
-
-PROF__FN int64_t prof__event_id(const void *events, uint32_t i) {
-    return ((const prof_event *)events)[i].extra->id;
-}
-
 /* Reads a record that belongs to a zone, or that becomes an event. False: it is damaged. */
 PROF__FN bool prof__read_beside(prof__reader *r, const prof__item *i) {
     prof__read_floor(r);
@@ -12118,8 +12096,7 @@ PROF__FN void prof__side_open(struct prof_trace *s, uint32_t i) {
     s->outside.any_sequence = s->outside.any_sequence || x->has & PROF_HAS_SEQUENCE_NR;
     s->outside.any_backward = s->outside.any_backward || x->scope == 1;
     side->device_bytes = x->device_memory_usage;
-    if (e->device_type != PROF_DEVICE_CPU) return;
-    side->cpu_bytes = x->cpu_memory_usage;
+    if (e->device_type == PROF_DEVICE_CPU) side->cpu_bytes = x->cpu_memory_usage;
     for (uint32_t k = 0; k < x->kernel_count; k++) {
         uint32_t number = s->outside.kernel_count++;
         s->outside.kernels[number].kernel = x->kernels + k;
@@ -12135,6 +12112,28 @@ PROF__FN prof_kernel prof__kernel_at(const struct prof_trace *s, uint32_t k) {
     work.duration_ns = prof__elapsed(s->events + k);
     work.device = prof__device_index(s->events + k);
     return work;
+}
+
+/* prof__slot_find for ids: id_of(of, number) tells a number's id. Ids are often counted up, so the
+   hash lets eight of them in a row share two lines of the cache. */
+typedef struct prof__ids {
+    uint32_t *index, slots;
+    int64_t (*id_of)(const void *of, uint32_t number);
+    const void *of;
+} prof__ids;
+
+PROF__FN uint32_t *prof__id_slot(const prof__ids *ids, int64_t id) {
+    uint64_t hash = (uint64_t)id >> 3;
+    uint32_t i;
+    hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u;
+    i = (uint32_t)(((hash >> 32) + ((uint64_t)id & 7)) % ids->slots);
+    while (ids->index[i] && (ids->id_of)(ids->of, ids->index[i] - 1) != id)
+        i = i + 1 == ids->slots ? 0 : i + 1;
+    return ids->index + i;
+}
+
+PROF__FN int64_t prof__event_id(const void *events, uint32_t i) {
+    return ((const prof_event *)events)[i].extra->id;
 }
 
 typedef struct prof__linker {
@@ -12288,13 +12287,13 @@ PROF__FN void prof__merge_duplicates(struct prof_trace *s) {
 
 /* The event that launched i, which is work on a device; PROF_NONE: it is not known. */
 PROF__FN uint32_t prof__launcher_of(const struct prof_trace *s, uint32_t i) {
-    bool work = s->side && s->events[i].device_type != PROF_DEVICE_CPU;
+    bool work = s->side && !s->built && s->events[i].device_type != PROF_DEVICE_CPU;
     return work ? s->side[i].last_kernel : PROF_NONE;
 }
 
 /* The list of the kernels that event i launched: its first. */
 PROF__FN uint32_t prof__kernels_of(const struct prof_trace *s, uint32_t i) {
-    bool may = s->side && s->events[i].device_type == PROF_DEVICE_CPU;
+    bool may = s->side && (s->built || s->events[i].device_type == PROF_DEVICE_CPU);
     return may ? s->side[i].first_kernel : PROF_NONE;
 }
 
@@ -12501,7 +12500,7 @@ PROF__FN void prof__link_by_id(struct prof_trace *s, char *scratch) {
 
 /* The launch that made event i; NULL: none. */
 PROF__FN const prof__launch *prof__launched_at(const struct prof_trace *s, uint32_t i) {
-    bool work = s->side && s->events[i].device_type != PROF_DEVICE_CPU;
+    bool work = s->side && !s->built && s->events[i].device_type != PROF_DEVICE_CPU;
     size_t unit = work ? s->side[i].first_kernel : PROF_NONE;
     if (unit == PROF_NONE) return NULL;
     return (const prof__launch *)(void *)(prof__arena.base + 16 * unit);
@@ -13034,16 +13033,14 @@ PROF__FN bool prof__analysis_lend(struct prof_trace *s, void *memory, size_t siz
 
 PROF__CALL size_t prof_event_kernels(const prof_trace *trace, const prof_event *event,
                                      prof_kernel *kernels, size_t max) {
-    size_t n = 0, listed = 0;
+    size_t n = 0;
     uint32_t at;
     if (!prof__valid(trace) || !event || !trace->side) return 0;
     at = prof__kernels_of(trace, (uint32_t)(event - trace->events));
-    if (event->device_type != PROF_DEVICE_CPU && event->extra) listed = event->extra->kernel_count;
-    for (; n < listed || at != PROF_NONE; n++) {
-        prof_kernel k = n < listed ? event->extra->kernels[n] : prof__kernel_at(trace, at);
+    for (; at != PROF_NONE; at = prof__kernel_next(trace, at), n++) {
+        prof_kernel k = prof__kernel_at(trace, at);
         if (!k.name) k.name = "(null)";
         if (kernels && n < max) kernels[n] = k;
-        if (n >= listed) at = prof__kernel_next(trace, at);
     }
     return n;
 }
