@@ -67,7 +67,7 @@ static void test_zones_have_their_launches(void) {
     EQUAL(test_times(text.data, "\"ph\":\"f\",\"cat\":\"ac2g\""), 3);
     CHECK(strstr(text.data, "\"name\":\"add\",\"pid\":0,\"tid\":0,\"ts\":1.100,\"dur\":0.007,"
                             "\"args\":{\"Device Type\":4,\"device\":0,\"Zone parent id\":2,"
-                            "\"Launch latency (us)\":0.971}"), "%s",
+                            "\"Launch latency (us)\":0.972}"), "%s",
           strstr(text.data, "kernel"));
     CHECK(strstr(text.data, "{\"name\":\"compute\"}"), "%s", text.data);
     test_text_clear(&text);
