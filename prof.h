@@ -11608,8 +11608,8 @@ PROF__FN bool prof__event_right(const prof_event *e) {
                    (x->tensors || !x->tensor_count)));
 }
 
-/* May it join a session? Without a link, so that its times are not early, it is no earlier window's.
-   Kernels that it launched are events of their own. */
+/* May it join a session? What ended before 0 is an earlier window's, but with a link, for devices'
+   times may be early. Kernels that it launched are events of their own. */
 PROF__FN bool prof__event_joins(const prof_event *e) {
     return prof__event_right(e) && !(e->extra && e->extra->kernel_count) &&
            (e->end_ns >= 0 || prof__has(e) & PROF_HAS_LINK);
