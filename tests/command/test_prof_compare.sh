@@ -233,8 +233,8 @@ says diff_gate_endless "line 1: '1e400%' is not a limit of total" 2 gate 'total 
 printf '\0\ntotal 5%% *\n' >"$out/zero.txt"
 says diff_gate_no_text 'line 1: it is not a line of text' 2 "$prof" diff --gate "$out/zero.txt" "$now" "$now"
 says diff_gate_regex_is_a_name "no row of any trace has the name '.*'" 2 gate 'total 5% .*'
-says diff_threshold_endless "'inf' is not a value it takes" 2 diff_p --threshold inf
-says diff_min_share_no_number "'nan' is not a value it takes" 2 diff_p --threshold 5 --min-share nan
+says diff_threshold_endless "it takes PERCENT or METRIC=PERCENT, not 'inf'" 2 diff_p --threshold inf
+says diff_min_share_no_number "it takes a number, not 'nan'" 2 diff_p --threshold 5 --min-share nan
 says diff_names_alike 'takes two names' 2 diff_p --names a,a
 says diff_gate_no_file 'No such file' 2 "$prof" diff --gate "$out/none.txt" "$now" "$now"
 says diff_runs_one_side 'several a side: A1 A2 vs B1 B2' 2 "$prof" diff "$now" vs
@@ -353,5 +353,5 @@ try diff_page same_rows
 "$prof" diff -f html --any-order --threshold 1 -o "$out/diff.html" "$now" "$now"
 try diff_page_gate [ $? = 0 ]
 says diff_page_slower '' 1 "$prof" diff -f html --any-order --threshold 1 -o "$out/slow.html" "$april" "$now"
-says diff_format 'not a value it takes: text|csv|json|html' 2 "$prof" diff -f x "$now" "$now"
+says diff_format 'it takes text|csv|json|html' 2 "$prof" diff -f x "$now" "$now"
 exit $failed

@@ -45,9 +45,10 @@ broken et_twice 'the id is not the only one of its kind: 4' 's/"id":3,/"id":4,/'
 broken et_no_parent 'byte 321: there is no parent of node 4' 's/"ctrl_deps":3/"ctrl_deps":8/'
 broken et_cycle 'its own ancestor is node 4' 's/"name":"step","ctrl_deps":2/"name":"step","ctrl_deps":4/'
 broken et_shapes 'values, shapes and types are not as many in node 4' 's/\[\[2,2\]\]/[]/'
-broken et_root 'nodes that are their own parent (the process is one): 0' \
+broken et_root 'nodes that are their own parent (there must be one, the process): 0' \
     's/process\]","ctrl_deps":1/process]","ctrl_deps":2/'
 broken et_schema 'there is no schema' 's/"schema": "1.1.1-chakra.0.0.4", //'
+broken et_cut 'there are no nodes: this is not an execution trace' '3,$d'
 broken et_name 'no id or no name: node number 2' 's/"name":"step",//'
 traces=../shared/traces
 if [ -r $traces/simple_add_et.json.gz ]; then

@@ -166,7 +166,7 @@ says sequences_by_time 'outer;inner 1' 0 "$prof" stacks "$out/crossed.pftrace"
 says end_before_begin 'load 4' 0 "$prof" stacks "$out/end_first.pftrace"
 says other_packets 'left out: 2 events of ftrace, 1 CPU samples' 0 "$prof" report "$out/others.pftrace"
 "$prof" export -o "$out/own.pb.gz" tests/command/traces/kineto_2024.json
-says no_packets 'this is neither a JSON object nor an array' 2 "$prof" report "$out/own.pb.gz"
+says no_packets 'neither a JSON object nor an array' 2 "$prof" report "$out/own.pb.gz"
 says packed_too interned 0 "$prof" report "$out/foreign.pftrace.gz"
 
 # Cut at every byte: read as far as it goes, and told.
@@ -411,7 +411,7 @@ event=[memory] node= stack_trace=
 event=later node= stack_trace=' >"$out/own.txt"
 try canonical_own sh -c "'$prof' export --canonical '$out/own.json' | cmp - '$out/own.txt'"
 says canonical_alone "it takes one trace" 2 "$prof" export --canonical "$out/own.json" "$out/own.json"
-says no_format "this ending says no format" 2 "$prof" export -o "$out/run.xyz" "$out/odd.json"
+says no_format "its ending is none of the formats" 2 "$prof" export -o "$out/run.xyz" "$out/odd.json"
 says no_output "export needs -o" 2 "$prof" export "$out/odd.json"
 says no_trace "export needs a trace" 2 "$prof" export -o "$out/run.pftrace"
 says no_folder "cannot be created" 2 "$prof" export -o "$out/none/run.pftrace" "$out/odd.json"

@@ -128,8 +128,8 @@ try gaps_launched_host launched ',host,10.000,'
 try gaps_launched_launch launched ',launch,20.000,'
 try gaps_launched_wait launched ',wait,40.000,'
 try gaps_launched_unknown launched ',unknown,0.000,'
-says gaps_by 'not a value it takes: cause|op|gap' 2 "$prof" gaps --by x "$out/causes.json"
-says gaps_html 'not a value it takes: text|csv|json' 2 "$prof" gaps -f html "$out/causes.json"
+says gaps_by 'it takes cause|op|gap' 2 "$prof" gaps --by x "$out/causes.json"
+says gaps_html 'it takes text|csv|json' 2 "$prof" gaps -f html "$out/causes.json"
 printf '[{"ph":"X"' >"$out/cut.json"
 says gaps_cut 'byte 1: the file ends early; read up to there' 1 "$prof" gaps "$out/cut.json"
 # ---- Times that cannot be: a lost end, on one stream of two; a begin at 0 ----

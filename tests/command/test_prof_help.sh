@@ -21,6 +21,7 @@ examples_hold() {   # COMMAND: each option that an example uses is one of the co
 
 says help_no_command 'usage: prof COMMAND' 2 "$prof"
 says help_help 'Commands' 0 "$prof" --help
+says help_of_command 'usage: prof report' 0 "$prof" help report
 says help_version 'prof ' 0 "$prof" --version
 says help_unknown "there is no command 'x'" 2 "$prof" x
 for command in $commands; do

@@ -103,7 +103,7 @@ other zlib 'pigz -dc' 'x\234\001'
 other atrace ui.perfetto.dev 'TRACE:\nx\234'
 other lines 'jq -s' '{"ph":"X","name":"a","ts":1}\n{"ph":"X","name":"b","ts":2}\n'
 echo 'int main(void) { return 0; }' >"$out/main.c"
-each text 'byte 0: this is neither' 2 "$out/main.c"
+each text 'byte 0: this is no trace' 2 "$out/main.c"
 : >"$out/empty.json"
 each empty_file 'the file is empty' 2 "$out/empty.json"
 each directory 'is a directory' 2 "$out" 'report page analyze diff augment validate stacks flamegraph gaps memory cut link'

@@ -92,8 +92,8 @@ says memory_device 'cpu,64,' 0 "$prof" memory -f csv -d cpu tests/command/traces
 says memory_no_device "there is no memory of 'cuda:9'" 2 "$prof" memory -d cuda:9 "$out/made.trace"
 says memory_none 'record with profile_memory=True' 0 "$prof" memory tests/command/traces/kineto_2022.json
 says memory_help 'usage: prof memory' 0 "$prof" memory --help
-says memory_format 'not a value it takes: text|csv|json|html|raw' 2 "$prof" memory -f x "$out/made.trace"
-says memory_by 'not a value it takes: device|category|op' 2 "$prof" memory --by x "$out/made.trace"
+says memory_format 'it takes text|csv|json|html|raw' 2 "$prof" memory -f x "$out/made.trace"
+says memory_by 'it takes device|category|op' 2 "$prof" memory --by x "$out/made.trace"
 echo '[[5, 2, 10, 1], [6, 9, 10, 1]]' >"$out/bad.raw.json"
 says memory_bad_row 'byte 16: this is not a row of a memory timeline' 2 \
     "$prof" memory "$out/bad.raw.json"

@@ -306,8 +306,8 @@ says ranks_other_run 'world.json: it is of another run than' 0 "$prof" ranks "$o
 says ranks_none 'none.json: No such file' 2 "$prof" ranks "$o/none.json"
 says ranks_no_files 'usage: prof ranks' 2 "$prof" ranks
 says ranks_bad_align 'there is no call' 2 "$prof" ranks -a x "$o/first.json"
-says ranks_bad_by 'not a value it takes: both|rank|collective' 2 "$prof" ranks -b x "$o/first.json"
-says ranks_html 'not a value it takes: text|csv|json' 2 "$prof" ranks -f html "$o/first.json"
+says ranks_bad_by 'it takes both|rank|collective' 2 "$prof" ranks -b x "$o/first.json"
+says ranks_html 'it takes text|csv|json' 2 "$prof" ranks -f html "$o/first.json"
 
 # ---- Many files: in as little memory as a few ----
 

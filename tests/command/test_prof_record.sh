@@ -253,6 +253,7 @@ says record_no_trace 'wrote no trace to old.json' 2 "$prof" record -o old.json t
 says record_no_trace_status 'wrote no trace' 1 "$prof" record -o none.json false
 try record_old_stays "$prof" validate old.json
 says record_not_found './none: cannot be run: No such file' 127 "$prof" record ./none
+says record_not_in_path 'it is not in PATH; did you mean ./program?' 127 "$prof" record program
 says record_not_runnable 'cannot be run: Permission denied' 126 "$prof" record -o none.json ./trace.raw
 says record_own_names 'the trace is run.' 0 "$prof" record -o run.%p.json ./program
 try record_own_name test -s "$(echo run.*.json)"
@@ -531,6 +532,6 @@ else
 fi
 says top_no_stream 'not a raw stream' 2 "$prof" top old.json
 says top_no_file 'No such file' 2 "$prof" top none.raw
-says top_no_column 'not a value it takes: self|total|calls|rate|name' 2 "$prof" top --sort x look.raw
+says top_no_column 'it takes self|total|calls|rate|name' 2 "$prof" top --sort x look.raw
 says top_usage 'usage: prof top' 2 "$prof" top
 exit $failed

@@ -131,5 +131,5 @@ says steps_regex 'is not an extended regular expression' 2 "$prof" steps --name 
 says steps_missing 'No such file' 2 "$prof" steps "$out/nowhere.json"
 says steps_missing_rest '0,ProfilerStep#,2' 2 "$prof" steps -f csv "$out/nowhere.json" "$out/zero.json"
 says steps_no_files 'usage: prof steps' 2 "$prof" steps
-says steps_html 'not a value it takes: text|csv|json' 2 "$prof" steps -f html "$out/none.json"
+says steps_html 'it takes text|csv|json' 2 "$prof" steps -f html "$out/none.json"
 exit $failed

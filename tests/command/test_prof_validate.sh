@@ -84,6 +84,8 @@ says validate_good '0 errors, 0 warnings' 0 "$prof" validate "$out/good.json"
 says validate_errors 'byte 1: error: time:' 1 "$prof" validate "$out/negative_ts.json"
 says validate_warnings '0 errors, 1 warnings' 0 "$prof" validate "$out/overlap.json"
 says validate_strict '0 errors, 1 warnings' 1 "$prof" validate --strict "$out/overlap.json"
+says validate_ignore_no_rule "there is no rule 'overlaps'; --rules lists them" 2 "$prof" validate \
+    --ignore flow,overlaps "$now"
 says validate_ignore '0 errors, 0 warnings' 0 "$prof" validate --strict --ignore overlap \
     "$out/overlap.json"
 says validate_rules 'wait_past' 0 "$prof" validate --rules
@@ -100,5 +102,5 @@ says validate_limit '3 more of: ids' 0 "$prof" validate -n 1 tests/command/trace
 says validate_limit_flows '47 more of: flow' 0 "$prof" validate -n 3 "$out/flows.json"
 try validate_first_flows test "$(sed -n 's/.*: byte \([0-9]*\): .*not started/\1/p' "$out/said" |
     tr '\n' ' ')" = "$(grep -bo '{"ph": "f"' "$out/flows.json" | head -n 3 | cut -d: -f1 | tr '\n' ' ')"
-says validate_no_json 'byte 0: this is neither' 2 "$prof" validate README.md
+says validate_no_json 'byte 0: this is no trace' 2 "$prof" validate README.md
 exit $failed

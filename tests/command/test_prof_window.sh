@@ -226,7 +226,7 @@ sleep 30 &
 says window_not_ours 'it does not wait for windows' 2 "$prof" window --for 1s $!
 kill $!
 says window_no_steps '--steps: give 1 to 2147483647' 2 "$prof" window --steps 0 1
-says window_gone 'there is none' 2 "$prof" window --for 1s 4194301
+says window_gone 'there is no such process' 2 "$prof" window --for 1s 4194301
 for wrong in x 0 -1 1x 99999999999; do
     says "window_pid_$wrong" 'is not a process id' 2 "$prof" window --for 1s -- "$wrong"
 done
@@ -251,7 +251,7 @@ finish
 begin own
 says top_of_own 'a session is open already' 2 "$prof" top --looks 1 "$pid"
 finish
-says top_of_none 'there is none' 2 "$prof" top 4194301
+says top_of_none 'there is no such process' 2 "$prof" top 4194301
 
 # ---- prof record --wait ----
 

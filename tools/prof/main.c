@@ -72,7 +72,12 @@ static void map_large_arrays(void) {
 }
 
 int main(int argc, char **argv) {
-    const char *name = argc > 1 ? argv[1] : "--help";
+    char help[] = "--help";
+    if (argc > 2 && strcmp(argv[1], "help") == 0) {          /* prof help COMMAND */
+        argv[1] = argv[2];
+        argv[2] = help;
+    }
+    const char *name = argc > 1 ? argv[1] : help;
     map_large_arrays();
     keep_numbers();
     survive_large_files();

@@ -197,7 +197,9 @@ static int option_take(const command *self, const option_spec *options, char **a
     if (!value) value = argv[i + 1];
     if (!value) return fail(word, "this option needs a value: %s", option->placeholder), 0;
     if (!option_set(option, value))
-        return fail(word, "'%s' is not a value it takes: %s", value, option->placeholder), 0;
+        return fail(word, "it takes %s, not '%s'", option->type == OPTION_WORD ?
+                    option->placeholder : option->type == OPTION_COUNT ? "a number or all" :
+                    "a number", value), 0;
     return words;
 }
 

@@ -59,7 +59,7 @@ static int tell_none(const asking *a, int error) {
     char path[64];
     struct stat st;
     snprintf(path, sizeof path, "/proc/%ld", a->pid);
-    if (stat(path, &st) != 0) return fail(a->process, "there is none");
+    if (stat(path, &st) != 0) return fail(a->process, "there is no such process");
     if (error == EACCES || error == EPERM)
         return fail(a->process, "it is another user's (%ld), or has other rights than you",
                     (long)st.st_uid);

@@ -115,7 +115,7 @@ static int judge(raw_source *raw, const source *from) {
     if (!stats->bytes) return fail(path, "the file is empty");
     if (!stats->blocks)
         return fail(path, "byte 0: this is not a raw stream of prof.h: it has no whole block in "
-                    "%llu bytes",
+                    "%llu bytes (prof report reads other traces)",
                     (unsigned long long)stats->bytes);
     if (raw_tell(raw, path) && !interrupted()) note_cut_input();
     losses_tell(path, raw_losses_of(raw));
@@ -157,7 +157,8 @@ static int decode(source *from, const char *to, bool follow) {
     if (follow && to && strcmp(to, "-") == 0)
         return fail("--follow", "the table goes to stdout; give the trace a file with -o");
     if (follow && is_file && !from->swo && !is_packed(from->fd) && !top_can(from->fd))
-        return fail(from->path, "byte 0: this is not a raw stream of prof.h");
+        return fail(from->path, "byte 0: this is not a raw stream of prof.h (prof report reads "
+                    "other traces)");
     if (is_file) input_note(&kind);
     if (!is_file || follow) interrupts_take();
     from->as_it_comes = S_ISSOCK(kind.st_mode) || isatty(from->fd);

@@ -576,13 +576,14 @@ static bool names_known(pairs *all, const diff_options *o) {
 
 static bool check_metrics(diff_options *o) {
     if (!metric_parse(o->by, strlen(o->by), &o->metric))
-        return fail("--metric", "'%s' is not a value it takes: METRIC", o->by), false;
+        return fail("--metric", "it takes total, avg, p50, p90, p95, p99, max, calls or a "
+                    "counter, not '%s'", o->by), false;
     if (o->metric >= CALLS && o->format == FORMAT_HTML)
         return fail("--metric", "the page is of times: not of '%s'", o->by), false;
     o->rows.percentiles = o->metric > TOTAL && o->metric < CALLS;
     for (size_t i = 0; i < o->thresholds.count; i++)
         if (!threshold_parse(o, o->thresholds.items[i]))
-            return fail("--threshold", "'%s' is not a value it takes: PERCENT or METRIC=PERCENT",
+            return fail("--threshold", "it takes PERCENT or METRIC=PERCENT, not '%s'",
                         o->thresholds.items[i]), false;
     return !o->gate || gate_read(o);
 }

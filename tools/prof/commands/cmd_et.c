@@ -140,7 +140,7 @@ static int read_nodes(execution_trace *t) {
             json_decode(reader->member.value, t->schema, sizeof t->schema);
         if (text_is(reader->member.key, "pid")) json_int(reader->member.value, &t->pid);
     }
-    if (t->count == 0 && !reader->failed && !reader->truncated)
+    if (t->count == 0 && !reader->failed)
         reader->failed = fail(t->path, "there are no nodes: this is not an execution trace");
     return trace_close(reader);
 }
@@ -170,7 +170,7 @@ static size_t check_parents(execution_trace *t) {
         depths[i] = depth > t->count ? 1 : depth;
         if (depth <= t->count && depth > deepest) deepest = depth;
     }
-    if (roots != 1) error(t, 0, "nodes that are their own parent (the process is one):",
+    if (roots != 1) error(t, 0, "nodes that are their own parent (there must be one, the process):",
                           (int64_t)roots);
     free(depths);
     return deepest;

@@ -230,5 +230,5 @@ static int run(int argc, char **argv) {
     if (e.canonical) return export_canonical(&e);
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (ends_with(e.path, formats[i].suffix)) return export_as(&e, &formats[i]);
-    return fail(e.path, "this ending says no format; prof export --help lists them");
+    return fail(e.path, "its ending is none of the formats that prof export --help lists");
 }

@@ -258,7 +258,7 @@ static void write_picture(picture *p) {
     output_format(out, "<text id=\"under\" x=\"%d\" y=\"%u\">%s: %s", MARGIN, height - 9,
                   p->metric, whole);
     if (p->left_out)
-        output_format(out, "; %llu frames are too narrow to be shown",
+        output_format(out, "; too narrow to be shown: %llu",
                       (unsigned long long)p->left_out);
     output_format(out, "</text>\n<text id=\"found\" x=\"%d\" y=\"22\" text-anchor=\"end\"></text>\n"
                   "<script><![CDATA[\n", WIDTH - MARGIN);

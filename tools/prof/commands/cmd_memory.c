@@ -624,7 +624,8 @@ static int read_and_write(const memory_options *o, const char *path) {
     if (m.device_count == 0 && status == EXIT_OK)
         warn(path, m.was_on ? "there are no [memory] events, though profile_memory was on: nothing "
              "was allocated or freed meanwhile, or not by what the profiler sees"
-             : "there are no [memory] events; record with profile_memory=True");
+             : "there are no [memory] events; record with profile_memory=True (prof.h: "
+             "desc.profile_memory, or prof record --heap)");
     int written = status && m.count == 0 ? status : write_memory(&m, o, path);
     trace_free(&m.trace);
     map_free(&m.device_numbers);

@@ -16,7 +16,7 @@
 static int run(int argc, char **argv);
 
 const command merge_command = {
-    "merge", "[OPTION]... -o OUT TRACE...", "merge the traces of several ranks into one",
+    "merge", "[OPTION]... TRACE...", "merge the traces of several ranks into one",
     "  prof merge -o all.json.gz rank*.json.gz\n"
     "      every process becomes \"rank N: ...\"; flows and correlation ids stay apart\n"
     "  prof merge --align collectives -o all.json node*/rank*.json\n"

@@ -288,6 +288,15 @@ static void wait_program(recording *r, int *status) {
 #endif
 }
 
+/* Says so, and returns the shell's exit status. */
+static int cannot_run(const char *program, int error) {
+    if (error == ENOENT && !strchr(program, '/') && access(program, X_OK) == 0)
+        fail(program, "cannot be run: it is not in PATH; did you mean ./%s?", program);
+    else
+        fail(program, "cannot be run: %s", strerror(error));
+    return error == ENOENT ? NOT_FOUND : CANNOT_RUN;
+}
+
 /* The status with which the program ended, as waitpid has it. False: it could not be run; *status
    is the shell's then. */
 static bool run_program(char **line, recording *r, bool top, int *status) {
@@ -317,8 +326,7 @@ static bool run_program(char **line, recording *r, bool top, int *status) {
     if (top && !error) top_watch(r->child, &r->notes, r->status_file);
     if (r->child > 0) wait_program(r, status);
     if (!error) return true;
-    fail(line[0], "cannot be run: %s", strerror(error));
-    *status = error == ENOENT ? NOT_FOUND : CANNOT_RUN;
+    *status = cannot_run(line[0], error);
     return false;
 }
 
@@ -619,9 +627,7 @@ static int exec_waiting(char **line) {
     long pid = (long)getpid();
     warn(line[0], "process %ld waits: prof window --for 2s -o trace.pftrace %ld", pid, pid);
     execvp(line[0], line);
-    int status = errno == ENOENT ? NOT_FOUND : CANNOT_RUN;
-    fail(line[0], "cannot be run: %s", strerror(errno));
-    return status;
+    return cannot_run(line[0], errno);
 }
 
 static int run(int argc, char **argv) {

@@ -472,7 +472,8 @@ static int run(int argc, char **argv) {
     if (t.file < 0 || read(t.file, &status, 0) < 0) return fail(t.path, "%s", strerror(errno));
     if (!top_can(t.file)) {
         close(t.file);
-        return fail(t.path, "byte 0: this is not a raw stream of prof.h");
+        return fail(t.path, "byte 0: this is not a raw stream of prof.h (prof report reads other "
+                    "traces)");
     }
     if (!top_open(&t, stdout)) return fail(NULL, "out of memory");
     status = follow(&t, looks, NULL);

@@ -558,6 +558,12 @@ static void list_rules(void) {
                rules[i].text);
 }
 
+static bool is_rule(const char *name) {
+    for (int i = 0; i < RULES; i++)
+        if (strcmp(name, rules[i].name) == 0) return true;
+    return false;
+}
+
 static void checker_free(checker *c) {
     free(c->findings);
     arena_free(&c->texts);
@@ -593,6 +599,9 @@ static int run(int argc, char **argv) {
     if (count < 0) return status;
     if (list) return list_rules(), EXIT_OK;
     if (count != 1) return fail(NULL, "validate takes one trace; see prof validate --help");
+    for (size_t i = 0; i < ignore.count; i++)
+        if (!is_rule(ignore.items[i]))
+            return fail("--ignore", "there is no rule '%s'; --rules lists them", ignore.items[i]);
     c.ignore = &ignore;
     status = check_file(&c, argv[1]);
     if (status == EXIT_OK) status = report(&c, argv[1], format, to, strict);

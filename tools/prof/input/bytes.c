@@ -16,8 +16,8 @@ bool bytes_open(bytes *b, const char *path, json_scan *text) {
     if (fd < 0 || fstat(fd, &status) != 0) return fail(path, "%s", strerror(errno)), false;
     if (S_ISDIR(status.st_mode)) {
         close(fd);
-        return fail(path, "is a directory: name a trace in it (export, merge, ranks take one)"),
-               false;
+        return fail(path, "this is a directory: name a trace in it (export, merge and ranks take "
+                    "directories, too)"), false;
     }
     input_note(&status);
     b->file = unpack_open(fd);

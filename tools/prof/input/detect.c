@@ -74,7 +74,7 @@ static const struct { const char *magic; size_t size; const char *what; } others
     OTHER("BZh", "this is packed by bzip2: bzip2 -dc FILE | prof COMMAND -"),
     OTHER("PK\3\4", "this is a zip archive: unzip it"),
     OTHER("PAR1", "this is Parquet: DuckDB and the like read it"),
-    OTHER("\x7F" "ELF", "this is a program: prof record runs it")
+    OTHER("\x7F" "ELF", "this is a program, not a trace: prof record runs it")
 };
 #undef OTHER
 

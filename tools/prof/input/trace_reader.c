@@ -130,7 +130,8 @@ static const char *scan_start(trace_reader *r, const char *p) {
         return stop(s->text, BAD, p, "this is UTF-16 or UTF-32, and JSON is UTF-8");
     if (*p != '[' && *p != '{') {
         const char *other = detect_other(p, left, r->path);
-        return stop_at(s->text, p, other ? other : "this is neither a JSON object nor an array");
+        return stop_at(s->text, p, other ? other : "this is no trace that prof reads: neither a "
+                       "JSON object nor an array; prof --help lists the formats");
     }
     bool is_one;
     const char *next = scan_if_records(r, p, &is_one);

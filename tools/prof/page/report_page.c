@@ -225,7 +225,7 @@ static void write_cards(output *out, const report_page *page, const row_table *t
     char text[64];
     output_text(out, "\"cards\":[");
     format_time(text, sizeof text, (double)timeline_longest(page->timeline) * 1e-3);
-    write_card(out, page->files > 1 ? "Longest file" : "From first to last", text);
+    write_card(out, page->files > 1 ? "Longest file" : "Time span", text);
     format_time(text, sizeof text, (double)table->whole_cpu_ns * 1e-3);
     write_card(out, "Self CPU total", text);
     if (table->view.device_name) {

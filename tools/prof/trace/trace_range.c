@@ -124,7 +124,8 @@ int range_find(const range_options *o, const char *path, trace_range *r) {
         return fail(path, "a range needs a file that can be read twice");
     int status = read_parts(path, name, &first, r);
     if (status != EXIT_OK || first == INT64_MAX) return status;
-    if (name && !r->count) return fail(path, "there is no %s", name);
+    if (name && !r->count)
+        return fail(path, o->step ? "there is no %s" : "no call in it is named '%s'", name);
     from = o->from ? time_add(first, from) : INT64_MIN;
     to = o->to ? time_add(first, to) : INT64_MAX;
     if (!name) add_part(r, from, to);
