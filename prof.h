@@ -322,14 +322,13 @@ PROF_API void prof_set_thread_name(const char *name);
 
 typedef enum prof_result {
     PROF_OK = 0,
-    PROF_ERROR_INVALID,      /* an argument is not one this call takes */
+    PROF_ERROR_INVALID,      /* an argument is wrong: NULL, out of range, a trace that is gone */
     PROF_ERROR_MEMORY,       /* the arena is too small: see prof_arena_size */
-    PROF_ERROR_STATE,        /* the call is not possible now: already started, the trace is gone */
+    PROF_ERROR_STATE,        /* the call is not possible now: a session is open, or none is */
     PROF_ERROR_SINK,         /* a sink's write() returned false */
     PROF_ERROR_FILE,         /* a file could not be made, written or renamed: see errno. Paths are
                                 UTF-8, also on Windows, where they may be long, too */
-    PROF_ERROR_UNSUPPORTED,  /* not in this build (.gz without PROF_ZLIB), or by this device: see
-                                its status */
+    PROF_ERROR_UNSUPPORTED,  /* not in this build (.gz without PROF_ZLIB), or by this device */
     PROF_ERROR_NONE_RECORDED, /* prof_desc did not ask for what the call needs */
     PROF_ERROR_JSON          /* text that must be JSON is not: prof_strerror says where */
 } prof_result;
@@ -463,8 +462,7 @@ typedef struct prof_stats {
     uint64_t dropped_full;               /* - the arena was full, and the room for sums too */
     uint64_t dropped_deep;               /* - deeper than max_depth, and sums had no room */
     uint64_t dropped_threads;            /* - more threads at once than max_threads */
-    uint64_t dropped_sites;              /* - no room for the name. Hosted: only moments; zones go
-                                            to others */
+    uint64_t dropped_sites;              /* - no room for the name. Hosted: only moments */
     uint64_t dropped_busy;               /* - the thread was in the profiler, had ended, or was a
                                             vfork child; or the lock was held too long */
     uint64_t unbalanced;                 /* second ends of a zone or range: ignored */
@@ -473,8 +471,7 @@ typedef struct prof_stats {
     uint64_t unfinished;                 /* zones ended by prof_stop or by their thread's exit */
     uint64_t clock_steps;                /* times the clock went back */
     uint64_t names_cut;                  /* names shortened to 4095 bytes, formatted ones to 255 */
-    uint64_t rejected;                   /* events from outside that are wrong: see prof_submit;
-                                            allocations of more than 2^63 - 1 bytes */
+    uint64_t rejected;                   /* bad events from outside, allocations over 2^63 bytes */
     uint64_t overlaps;                   /* events from outside that overlap another only partly */
     uint64_t unlinked;                   /* device events without their launch; backward events
                                             without their forward thread, and so without a stack */
@@ -500,10 +497,8 @@ typedef struct prof_stats {
     uint64_t ticks_per_second;           /* of that clock, so far; 0: not known, ns are ticks */
     size_t bytes_used, bytes_total;      /* of the arena, with what the analysis will take */
     uint32_t warnings;                   /* PROF_WARN_... */
-    uint64_t summed;                     /* zones in averages and tables, but in no timeline: the
-                                            arena was full, or they were deep */
-    uint64_t timeline_ns;                /* after prof_stop: when the first timeline ended; 0: none
-                                            did */
+    uint64_t summed;                     /* zones in tables but no timeline: arena full, or deep */
+    uint64_t timeline_ns;                /* after prof_stop: when the timeline ended; else 0 */
 } prof_stats;
 
 enum {                                   /* prof_stats.warnings, and in the trace's head */
@@ -2125,10 +2120,12 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #define PROF_FULL_SUMS PROF__GONE(PROF_FULL_SUMS, PROF_FULL_CONTINUE)
 #define PROF__GONE_NATIVE(name) PROF__GONE(name, desc.with_stack = PROF_STACK_...)
 #define prof_native PROF__GONE_NATIVE(prof_native)
+#define PROF_NATIVE_NONE PROF__GONE_NATIVE(PROF_NATIVE_NONE)
 #define PROF_NATIVE_FRAMES PROF__GONE_NATIVE(PROF_NATIVE_FRAMES)
 #define PROF_NATIVE_UNWIND PROF__GONE_NATIVE(PROF_NATIVE_UNWIND)
 #define prof_emit_nvtx PROF__GONE(prof_emit_nvtx, prof_cuda_emit_nvtx, in prof_cuda.h)
 #define prof_store PROF__GONE(prof_store, prof_launch tells of work on devices)
+#define PROF_OTHER_DEVICES PROF__GONE(PROF_OTHER_DEVICES, prof_events tells them apart)
 #define prof_raw PROF__GONE(prof_raw, prof decode reads raw; tools/prof/raw_read.h has it)
 
 #ifdef __cplusplus
@@ -4670,17 +4667,16 @@ struct prof__row {
     HOST(dropped_busy, PROF__LOAD(prof__loose.dropped_busy), 15, \
         "Dropped, in signal handlers that interrupted the profiler, or after a thread's end") \
     ALL(unbalanced, c->unbalanced, 5, "Ends of zones or ranges that had been ended, ignored") \
-    ALL(healed, c->healed, 6, "Zones left open when an outer one ended, ended with it") \
+    ALL(healed, c->healed, 6, "Zones closed by the end of a zone around them" \
+        PROF__HOST_TEXT(" (is a PROF_END missing? their times may be too long)")) \
     ALL(cut, c->cut, 7, "Ends without a begin in the session, ignored") \
-    ALL(unfinished, c->unfinished, 8, \
-        "Zones still open when their thread or the session ended, ended there") \
+    ALL(unfinished, c->unfinished, 8, "Zones still open when their thread or the recording ended") \
     HOST(names_cut, prof__sites.cut + PROF__LOAD(prof__loose.names_cut), 10, \
         "Names that were cut (too long)") \
     ALL(clock_steps, c->steps + s->steps, 9, "Times the clock went back") \
     HOST(lost, s->lost, 16, "Zones around those of signal handlers, shown as (lost)") \
     HOST(rejected, PROF__LOAD(prof__loose.rejected) + s->outside.rejected, PROF__HOSTED(24), \
-        "Events left out, which ended before they began, had too many bytes, or a thread or " \
-        "launch that is not of the session") \
+        "Events left out: their times, bytes, thread or launch are wrong (see prof_submit)") \
     HOST(overlaps, s->outside.overlaps, PROF__NO, \
         "Events that overlap another only partly (self times may be negative)") \
     HOST(unlinked, s->outside.unlinked, PROF__NO, \
@@ -4700,8 +4696,7 @@ struct prof__row {
     ALL(not_kept, c->not_kept, PROF__HOSTED(22), \
         "Zones, instants, counters, details, events not kept") \
     HOST(others, c->others + s->sums.not_merged, PROF__HOSTED(17), \
-        "Zones in (others), no room for their names or sums (give prof_desc.memory more; see " \
-        "PROF_MAX_SITES)") \
+        "Zones in (others), no room for their names or sums (PROF_MAX_SITES, prof_desc.memory)") \
     HOST(deep, s->sums.average ? 0 : c->summed_deep, PROF__NO, \
         "Zones deeper than prof_desc.max_depth (prof record --max-depth), in averages and " \
         "tables, not in the trace") \
@@ -10249,10 +10244,11 @@ PROF__FN const char *prof__counters_test(void) {
 PROF__FN const char *prof__counters_take(const char *list, bool numbers) {
     struct prof__counting *c = &prof__counting;
     for (;; list++) {
-        uint32_t i = c->count;
+        bool full = c->count == PROF_COUNTERS;
+        uint32_t i = c->count - full;
         size_t n = strcspn(list, ",");
-        if (i == PROF_COUNTERS) return ": counters and numbers are four at most";
         (void)prof__text_f(c->names[i], sizeof c->names[i], "%b", list, n);
+        if (full) return ": counters and numbers are four at most";
         c->count++;
         if (!n || n >= sizeof c->names[i]) return ": a name is empty, or has over 31 bytes";
         for (uint32_t k = 0; k < i; k++)
@@ -10276,7 +10272,7 @@ PROF__FN const char *prof__counters_start(const prof_desc *d) {
     if (!why && d->numbers) why = prof__counters_take(d->numbers, true);
     if (!why && d->numbers && d->mode == PROF_MODE_AGGREGATE) why = ": not in PROF_MODE_AGGREGATE";
     if (!why) return NULL;
-    (void)PROF__FAIL(PROF_ERROR_UNSUPPORTED, "prof_desc.%s has %s%s", field,
+    (void)PROF__FAIL(PROF_ERROR_UNSUPPORTED, "prof_desc.%s has \"%s\"%s", field,
                      c->names[PROF__MAX(c->count, 1u) - 1], why);
     c->count = c->numbers = 0;
     return prof__errors.texts[PROF_ERROR_UNSUPPORTED];
@@ -14655,7 +14651,7 @@ PROF__FN void prof__table_recursion(prof__table *t) {
         while (n < count && strcmp(names[n], r.key) != 0) n++;
         if (n < count) continue;
         names[count++] = r.key;
-        prof__table_listed(t, &at, "Recursion, CPU total counts each level of it: ",
+        prof__table_listed(t, &at, "Recursive, so that CPU total counts each level: ",
                            n < 3 ? r.key : "...");
     }
     if (count) prof__out_text(&t->out, "\n");
@@ -19529,7 +19525,7 @@ PROF__CALL bool prof_category_on(uint32_t categories) {
 PROF__CALL const char *prof_strerror(prof_result result) {
     static const char texts[] =
         "no error\0"
-        "an argument is not one this call takes\0"
+        "an argument is NULL or out of range, or the trace is gone\0"
         "the arena is too small: prof_arena_size(desc) says how much it takes\0"
         "not now: no session is open, or one is open already\0"
         "the sink's write() returned false\0"
@@ -19539,7 +19535,8 @@ PROF__CALL const char *prof_strerror(prof_result result) {
         "this is not JSON\0"
         "unknown error";
     const char *said = prof__said(result);
-    if (result == PROF_ERROR_INVALID) (void)prof__fail(result, PROF__NULL);   /* it is told once */
+    if (result == PROF_ERROR_INVALID || result == PROF_ERROR_FILE)
+        (void)prof__fail(result, PROF__NULL);            /* it is told once */
     return said ? said : prof__text_of(texts, PROF__MIN((unsigned)result, PROF_ERROR_JSON + 1u));
 }
 
@@ -20315,7 +20312,7 @@ PROF__FN prof_result prof__desc_check(const prof_desc *d) {
     if (d->mode == PROF_MODE_STREAM && !d->stream.write)
         return prof__desc_wrong("stream.write", 0, "PROF_MODE_STREAM needs it");
     if (d->activities && !(d->activities & prof__supported()))
-        return prof__desc_wrong("activities", d->activities, "none of these is available");
+        return prof__desc_wrong("activities", d->activities, "no such device was added");
     if (d->schedule_fn || !prof__has_schedule(d)) return PROF_OK;
     if (!c->active) return prof__desc_wrong("schedule.active", 0, "1 or more");
     if ((c->skip_first | c->wait | c->warmup | c->active | c->repeat) <= INT32_MAX) return PROF_OK;
@@ -20722,7 +20719,7 @@ PROF__FN bool prof__env_put(const prof__variable *v, prof_desc *d, const char *t
 #define PROF__AT(field) offsetof(prof_desc, field)
 static const prof__variable prof__variables[] = {
     { "PROF_MODE", "trace, ring, stream, aggregate, wait", PROF__ENV_MODE, 0, 0, 0 },
-    { "PROF_MEMORY", "bytes that there are, 64K at least", PROF__ENV_MEMORY, 0, 64u << 10,
+    { "PROF_MEMORY", "bytes, 64K or more, as there is memory", PROF__ENV_MEMORY, 0, 64u << 10,
       SIZE_MAX / 4 },
     { "PROF_MAX_DEPTH", "1 to 255", PROF__ENV_COUNT, PROF__AT(max_depth), 1, 255 },
     { "PROF_MAX_THREADS", "1 to 65536", PROF__ENV_COUNT, PROF__AT(max_threads), 1, 65536 },
@@ -20992,7 +20989,8 @@ PROF__FN prof_result prof__env_begin(const prof_desc *desc, const char *path) {
     if (!prof__env_read(&d)) return PROF_ERROR_INVALID;
     result = prof__env_settle(&d);
     if (result != PROF_OK) return result;
-    if (!e->child && !prof__env_open()) return PROF_ERROR_FILE;
+    if (!e->child && !prof__env_open())
+        return PROF__FAIL(PROF_ERROR_FILE, "PROF_TRACE: cannot make %s; see errno", e->path);
     result = prof__session_begin(&d);
     if (result != PROF_OK) prof__env_shut();
     return result;

@@ -259,7 +259,7 @@ gives diff_counter_change 3 draw Change diff --metric points "$out/counted_5.jso
 says diff_counter_threshold 'more (points)' 1 counted --threshold points=50
 says diff_counter_threshold_kept 'draw' 0 counted --threshold points=70
 says diff_counter_page 'the page is of times' 2 counted --metric points -f html
-says diff_metric_threshold_number "'p95=x' is not a value" 2 diff_p --threshold p95=x
+says diff_metric_threshold_number "not 'p95=x'" 2 diff_p --threshold p95=x
 says diff_swapped "byte 434: recorded 62883054 s after $april: are the two swapped?" 2 \
     "$prof" diff "$now" "$april"
 try diff_swapped_in_a_line test "$(wc -l <"$out/said")" = 1

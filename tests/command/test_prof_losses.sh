@@ -13,7 +13,7 @@ trace() {   # FILE HEAD: a trace with this as its member "prof"
 }
 trace lost.json '{"version":"0.1.0","dropped_full":1955854,"unfinished":2,"devices":{"CUDA":"no driver"}}'
 trace whole.json '{"version":"0.1.0"}'
-told="$out/lost.json: $full; Zones still open when their thread or the session ended, ended there: 2; CUDA: no driver"
+told="$out/lost.json: $full; Zones still open when their thread or the recording ended: 2; CUDA: no driver"
 
 # ---- Text: its first line; else one line on stderr, and the same output as ever ----
 
@@ -202,10 +202,10 @@ trace others.json '{"others_names":1,"others_sites":2,"others_full":3,"others_bu
 trace older.json '{"memory_twice":1,"memory_unknown":2,"async_open":3,"async_twice":4,"unbalanced":5,"no_forward":6,
     "memory_refused":7}'
 for part in 'had been freed: 3' 'session ended, left out: 3' 'ranges that had been ended, ignored: 9' \
-    'is not in the trace: 6' 'that is not of the session: 7'; do
+    'is not in the trace: 6' 'launch are wrong (see prof_submit): 7'; do
     says losses_older "$part" 0 "$prof" report "$out/older.json"
 done
-says losses_others 'see PROF_MAX_SITES): 10' 0 "$prof" report "$out/others.json"
+says losses_others '(PROF_MAX_SITES, prof_desc.memory): 10' 0 "$prof" report "$out/others.json"
 sed 's/"summed"/"deep":3,"untimed":4,"summed"/' "$out/sums.json" >"$out/apart.json"   # told by themselves
 says sums_told_apart "${line%12*}5 later" 0 "$prof" report "$out/apart.json"
 old='{"name":"old","count":10,"total":1000,"self":900,"min":400,"max":600,"untimed":8}'

@@ -238,7 +238,7 @@ printf '[%s,%s,%s]' '{"ph":"X","cat":"cpu_op","name":"f","pid":1,"tid":1,"ts":0,
     '{"ph":"X","cat":"cpu_op","name":"g","pid":1,"tid":1,"ts":1,"dur":7}' \
     '{"ph":"X","cat":"cpu_op","name":"f","pid":1,"tid":1,"ts":2,"dur":5}' >"$out/recursive.json"
 for device in '' no-; do
-    says report_${device}recursion 'Recursion, CPU total counts each level of it: f' 0 \
+    says report_${device}recursion 'Recursive, so that CPU total counts each level: f' 0 \
         "$prof" report --${device}device "$out/recursive.json"
 done
 # of calls with the same id the first one counts, in every command
@@ -366,7 +366,7 @@ refuses report_missing 'No such file' "$out/nowhere.json"
 : >"$out/empty.json"
 refuses report_empty 'the file is empty' "$out/empty.json"
 printf '\211PNG\r\n\032\n' >"$out/image.png"
-refuses report_png 'byte 0: this is neither a JSON object nor an array' "$out/image.png"
+refuses report_png 'byte 0: this is no trace that prof reads: neither a JSON object nor an array' "$out/image.png"
 head -c 100000000 /dev/zero | tr '\0' '[' >"$out/brackets.json"
 refuses report_brackets 'nested too deep' "$out/brackets.json"
 rm "$out/brackets.json"
@@ -553,7 +553,7 @@ for window in '--from 20us --to 60us' '--step 1' '--within ProfilerStep#1'; do
         says "flamegraph_in_$of" '>in<' 0 "$prof" flamegraph $window "$out/window.json"
     }
 done
-says within_nothing 'there is no nobody' 2 "$prof" stacks --within nobody "$out/window.json"
+says within_nothing "no call in it is named 'nobody'" 2 "$prof" stacks --within nobody "$out/window.json"
 
 # ---- Too little memory ----
 

@@ -136,7 +136,7 @@ is() {
 }
 
 state='a session is open, or this observer is there'
-unknown='an argument is not one this call takes'
+unknown='an argument is NULL or out of range, or the trace is gone'
 missing='ITT: no tool listens, INTEL_LIBITTNOTIFY64 is not set'
 
 itt() {   # END: how a task's end shows

@@ -537,7 +537,7 @@ static void test_recursive_rows(void) {
         rows[i].is_recursive = i != 1;
     }
     (void)written(prof_write_rows(rows, 5, NULL, &d, fresh()));
-    CHECK(strstr(text.data, "Recursion, CPU total counts each level of it: a, c, d, ...\n"), "%s",
+    CHECK(strstr(text.data, "Recursive, so that CPU total counts each level: a, c, d, ...\n"), "%s",
           text.data);
     d.hide_notes = true;
     (void)written(prof_write_rows(rows, 5, NULL, &d, fresh()));
@@ -561,7 +561,7 @@ static void test_recursion(void) {
     prof_pop();
     prof_pop();
     (void)written(prof_write_table(prof_stop(), NULL, fresh()));
-    CHECK(strstr(text.data, "Recursion, CPU total counts each level of it: odd, even\n"), "%s",
+    CHECK(strstr(text.data, "Recursive, so that CPU total counts each level: odd, even\n"), "%s",
           text.data);
     EQUAL(prof_start(&d), PROF_OK);
     prof_push("flat");
