@@ -1103,7 +1103,8 @@ PROF_API void prof_unwind(prof_open_zones mark);
    none, or no session); pass it to the call that resumes it, on any thread:
        a->prof = prof_context_switch(b->prof);
    NULL, or a context of another session or window: a new one. A context ends with the session, or
-   with prof_thread_end() while it is current. Each counts as a thread: see max_threads. */
+   with prof_thread_end() while it is current. Each counts as a thread: see max_threads. Where there
+   is no room for a new one the thread is in none until its next switch, and begins are dropped. */
 PROF_API void *prof_context_switch(void *context);
 
 /* ---- memory, with desc.profile_memory ---- */
@@ -6554,8 +6555,7 @@ PROF__FN prof__state *prof__state_find(uint32_t stale, uint64_t id) {
     return t;
 }
 
-/* The same; counts a failure. Where all chunks wait to be flushed it may flush them, with the lock
-   open meanwhile. */
+/* The same. Where all chunks wait to be flushed it may flush them, with the lock open meanwhile. */
 PROF__FN prof__state *prof__state_take(uint32_t stale, uint64_t id) {
     struct prof_trace *s = &prof__trace;
     uint32_t on = PROF__LOAD(prof__on);
@@ -6567,10 +6567,7 @@ PROF__FN prof__state *prof__state_take(uint32_t stale, uint64_t id) {
         if (PROF__LOAD(prof__on) != on) return NULL;
         t = prof__state_find(stale, id);
     }
-    if (t) return t;
-    if (s->pool.free_states) PROF__BUMP(s->counts.full, 1);
-    else PROF__BUMP(s->dropped_threads, 1);
-    return NULL;
+    return t;
 }
 
 /* Gives the calling thread a state in the open generation. *refused: the generation that has none
@@ -6588,7 +6585,12 @@ PROF__FN prof__state *prof__attach(prof__tls_data *tls, uint32_t *refused) {
     if (hot != &prof__nowhere) prof__state_give(tls, (prof__state *)(void *)hot);
     on = PROF__LOAD(prof__on);
     if (on) t = prof__state_take(tls->stale, 0);          /* off: prof_toggle, just now */
-    if (!t && PROF__LOAD(prof__on) == on) *refused = on;   /* else no drop was counted */
+    if (!t && on && PROF__LOAD(prof__on) == on) {
+        size_t *count = prof__trace.pool.free_states ? &prof__trace.counts.full
+                                                     : &prof__trace.dropped_threads;
+        PROF__BUMP(*count, 1);
+        *refused = on;
+    }
     prof__unlock();
     if (!t) return NULL;
     prof__at_thread_exit(t);
@@ -9026,14 +9028,16 @@ PROF__CALL void *prof_context_switch(void *context) {
     uint32_t on = PROF__LOAD(prof__on);
     prof__state *from = NULL, *to = NULL;
     uintptr_t handle = 0;
+    bool leaves = false;
     if (!on || !prof__enter(tls)) return NULL;
     if (prof__lock_briefly()) {
         if (PROF__LOAD(prof__on) == on) {
             if (tls->generation == on) from = prof__tls_state(tls);
             else if (tls->hot != &prof__nowhere) prof__state_give(tls, prof__tls_state(tls));
             to = prof__context_take(context);
+            leaves = PROF__LOAD(prof__on) == on;
         }
-        if (to && from) {
+        if (leaves && from) {
             from->parked = true;
             if (!from->handle) from->handle = ++prof__recorder.handle_last;
             handle = from->handle;
@@ -9042,12 +9046,12 @@ PROF__CALL void *prof_context_switch(void *context) {
         if (to) to->thread = 0;
         prof__unlock();
     }
-    if (to) {
+    if (leaves) {                        /* without room to nowhere: its begins are dropped */
         if (from) prof__state_unlock(from);
-        prof__at_thread_exit(to);
-        tls->hot = &to->hot;
+        if (to) prof__at_thread_exit(to);
+        tls->hot = to ? &to->hot : &prof__nowhere;
         PROF__SIGNAL_FENCE();
-        tls->generation = on;
+        tls->generation = to ? on : 1;
     }
     prof__leave(tls);
     return (void *)handle;

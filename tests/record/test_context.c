@@ -65,6 +65,34 @@ static void test_contexts_over_sessions(void) {
     }
 }
 
+/* Without room for a new context the thread is in none: what it begins there is dropped and counted,
+   and what it ends there ends none of the zones that it left. */
+static void test_contexts_without_room(void) {
+    prof_desc desc = test_desc();
+    void *own;
+    prof_trace *trace;
+    desc.max_threads = 1;
+    EQUAL(prof_start(&desc), PROF_OK);
+    prof_push("scheduler");
+    own = prof_context_switch(NULL);
+    CHECK(own != NULL, "no context to come back to");
+    prof_push("fiber");
+    EQUAL(prof_context_switch(own) == NULL, true);
+    PROF_BLOCK("work") test_time.tick += 10;
+    EQUAL(prof_context_switch(NULL) == own, true);
+    prof_pop();                          /* fiber */
+    EQUAL(prof_context_switch(own) == NULL, true);
+    prof_pop();
+    trace = prof_stop();
+    EQUAL(test_find(trace, "work", 0)->depth, 1);
+    EQUAL(test_find(trace, "scheduler", 0)->end_ns, 10);
+    EQUAL(prof_get_stats(trace).recorded, 2);
+    EQUAL(prof_get_stats(trace).dropped_threads, 1);
+    EQUAL(prof_get_stats(trace).dropped, 1);
+    EQUAL(prof_get_stats(trace).healed + prof_get_stats(trace).cut, 0);
+    PASS_ON(test_tree(trace));
+}
+
 /* What was a context's in one window is a thread's in the next: it stays the thread's. */
 static pthread_barrier_t turn;
 
@@ -335,6 +363,7 @@ int main(void) {
     RUN(test_contexts_deep);
     RUN(test_contexts_in_turns);
     RUN(test_contexts_over_sessions);
+    RUN(test_contexts_without_room);
     RUN(test_context_becomes_thread);
     return test_end();
 }
