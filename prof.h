@@ -1103,8 +1103,8 @@ PROF_API void prof_unwind(prof_open_zones mark);
    none, or no session); pass it to the call that resumes it, on any thread:
        a->prof = prof_context_switch(b->prof);
    NULL, or a context of another session or window: a new one. A context ends with the session, or
-   with prof_thread_end() while it is current. Each counts as a thread: see max_threads. Where there
-   is no room for a new one the thread is in none until its next switch, and begins are dropped. */
+   with prof_thread_end() while it is current. Each counts as a thread: see max_threads. Without
+   room for a new one the thread is in none until its next switch: its begins are dropped. */
 PROF_API void *prof_context_switch(void *context);
 
 /* ---- memory, with desc.profile_memory ---- */
@@ -3013,7 +3013,7 @@ static struct prof__arena {
     char *base, *low, *high, *end;
     size_t promised;
     size_t reserved;                     /* not promised, but only for names, threads and sums */
-    size_t seats;                        /* of that: states of threads to come, which sum */
+    size_t seats;                        /* of that: for threads to come */
     char *bound;                         /* blocks that threads still own begin here, or >= high */
     bool closed;                         /* by prof_stop: nothing more is taken */
 } prof__arena;
@@ -3030,30 +3030,25 @@ PROF__FN size_t prof__arena_room(void) {
 
 PROF__FN bool prof__arena_fits(size_t bytes) {
     size_t room = prof__arena_room();
-    return !prof__arena.closed && room >= prof__arena.reserved &&
-           room - prof__arena.reserved >= bytes;
+    return room >= prof__arena.reserved && room - prof__arena.reserved >= bytes;
 }
 
-/* Memory that lives as long as the session; NULL when bytes and the analysis they entail do not
-   fit. */
-PROF__FN void *prof__take(size_t bytes, size_t analysis) {
+/* Memory that lives as long as the session, for names, threads and sums. NULL when bytes and the
+   analysis they entail do not fit. */
+PROF__FN void *prof__take_reserved(size_t bytes, size_t analysis) {
     char *p = prof__arena.low;
     bytes = prof__align(bytes);
-    if (!prof__arena_fits(bytes + analysis)) return NULL;
+    if (prof__arena_room() < bytes + analysis) return NULL;
     prof__arena.low += bytes;
     prof__arena.promised += analysis;
     PROF__ASSERT((size_t)(prof__arena.high - prof__arena.low) >= prof__arena.promised);
     return p;
 }
 
-/* The same, where `reserved` may be used, too: for names, threads and sums. */
-PROF__FN void *prof__take_reserved(size_t bytes, size_t analysis) {
-    size_t reserved = prof__arena.reserved;
-    void *p;
-    prof__arena.reserved = 0;
-    p = prof__take(bytes, analysis);
-    prof__arena.reserved = reserved;
-    return p;
+/* The same, of what is not reserved for those. */
+PROF__FN void *prof__take(size_t bytes, size_t analysis) {
+    if (!prof__arena_fits(prof__align(bytes) + analysis)) return NULL;
+    return prof__take_reserved(bytes, analysis);
 }
 
 /* Bytes that are left for what recording can do without: names, rows, deep zones. The seats of
@@ -3061,6 +3056,13 @@ PROF__FN void *prof__take_reserved(size_t bytes, size_t analysis) {
 PROF__FN size_t prof__arena_spare(void) {
     size_t room = prof__arena_room();
     return room - PROF__MIN(room, prof__arena.seats);
+}
+
+/* Keeps more for threads to come; less than 0: one has come. */
+PROF__FN void prof__seats_add(ptrdiff_t bytes) {
+    bytes = PROF__MAX(bytes, -(ptrdiff_t)prof__arena.seats);
+    prof__arena.seats += (size_t)bytes;
+    prof__arena.reserved += (size_t)bytes;
 }
 #endif
 
@@ -4564,9 +4566,9 @@ typedef struct prof__knots {
 
 /* @THREADS, under the lock: what threads take when they begin, and give back. */
 typedef struct prof__pool {
-    prof__state *states;                 /* the grid: max_threads of state_size bytes */
+    uint32_t states;                     /* made so far, max_threads at most */
     size_t state_size, chunk_size;
-    prof__state *free_states, *used;     /* used: have recorded in this arena; only ever added */
+    prof__state *free_states, *used;     /* used: all that were made; only ever added */
     size_t begun;                        /* segments so far */
     prof__segment *made, *free;          /* made: all, only ever added; free: linked by queued */
     prof__segment *oldest, *newest;      /* of a ring: those that no thread writes to any more */
@@ -4582,7 +4584,6 @@ typedef struct prof__summed {
     bool any_deep;                      /* there are deep zones */
     uint32_t timeline_ends;              /* the site of that instant; 0: none yet */
     uint64_t full_tick;                  /* when the first timeline ended; 0: none did */
-    size_t reserved;                     /* prof__arena.reserved, while the session is open */
     size_t each;                         /* what a thread takes to begin in sums */
     uint64_t not_merged;
     prof__merged merged;                 /* AGGREGATE: for reports; with rows for them */
@@ -5339,27 +5340,19 @@ PROF__FN prof__segment *prof__ring_take(prof__state *t) {
     return g;
 }
 
-/* The next of the states that have recorded in this arena; after NULL the first. The grid may also
-   hold states of an older layout, which threads still own. Needs no lock. */
+/* The next of this arena's states; after NULL the first. Needs no lock. */
 PROF__FN prof__state *prof__used(const prof__state *after) {
     return after ? PROF__ACQUIRE(after->used) : PROF__ACQUIRE(prof__trace.pool.used);
 }
 
-PROF__FN bool prof__state_used(const prof__state *t) {
-    const prof__state *u = prof__used(NULL);
-    while (u && u != t) u = prof__used(u);
-    return u != NULL;
-}
-
-/* Lists t for those who read the arena. Under the lock. */
-PROF__FN void prof__state_use(prof__state *t) {
-    prof__state **last = &prof__trace.pool.used;
-    PROF__STORE(t->row, NULL);
-    t->used = NULL;
-    memset(&t->sums.tallies, 0, sizeof t->sums.tallies);
-    t->sums.block = NULL;
-    t->deep.first = t->deep.top = NULL;
-    PROF__STORE(t->deep.open, 0u);
+/* Makes a state at p, for the next thread that comes. Under the lock. */
+PROF__FN void prof__state_make(char *p) {
+    prof__pool *pool = &prof__trace.pool;
+    prof__state *t = (prof__state *)(void *)p, **last = &pool->used;
+    memset(p, 0, offsetof(prof__state, frames));
+    t->next = pool->free_states;
+    pool->free_states = t;
+    pool->states++;
     while (*last) last = &(*last)->used;
     PROF__RELEASE(*last, t);
 }
@@ -6211,14 +6204,6 @@ PROF__FN void prof__deep_check(prof__state *t) {
     for (; PROF__LOAD(t->deep.open); PROF__BUMP(t->counts.deep, 1)) prof__deep_pop(t);
 }
 
-/* Is t one of this session's states, perhaps from an older generation? */
-PROF__FN bool prof__in_grid(const prof__state *t) {
-    const struct prof_trace *s = &prof__trace;
-    uintptr_t offset = (uintptr_t)t - (uintptr_t)s->pool.states;
-    return offset < s->max_threads * s->pool.state_size && offset % s->pool.state_size == 0 &&
-           t->deepest == t->frames + s->max_depth;
-}
-
 enum { PROF__COUNTS = sizeof(prof__counts) / sizeof(size_t) };
 
 /* Adds a thread's counts, which may be changing. */
@@ -6376,8 +6361,7 @@ PROF__FN prof__segment *prof__state_place(prof__state *t, bool *ok) {
         if (!*ok) return NULL;
     }
     prof__arena.promised += cost;
-    if (cost && g && !s->sums.on)
-        prof__arena.seats -= PROF__MIN(prof__arena.seats, s->sums.each);
+    if (cost && g && !s->sums.on) prof__seats_add(-(ptrdiff_t)s->sums.each);
     if (!promised) s->slot_count += slots;
     t->slots = slots;
     t->promised = s->generation;
@@ -6396,7 +6380,6 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     PROF__STORE(t->sums.on, false);
     (void)prof__take_lock_briefly(&t->lock, 1000);
     prof__release(&t->lock);             /* a dump may have read what the last thread wrote */
-    if (!prof__state_used(t)) prof__state_use(t);
     memset((char *)t + offsetof(prof__state, full), 0,
            offsetof(prof__state, counts) - offsetof(prof__state, full));
     g = prof__state_place(t, &ok);
@@ -6446,8 +6429,8 @@ PROF__FN void prof__state_give(prof__tls_data *tls, prof__state *t) {
     prof__state_unlock(t);
     while (*p && *p != t) p = &(*p)->next;
     if (*p) *p = t->next;
-    if (!s->open || !prof__in_grid(t)) return;
-    if (t->generation >= s->first_generation && !t->sums.on) prof__chunk_give(t);
+    if (!s->open || t->generation < s->first_generation) return;
+    if (!t->sums.on) prof__chunk_give(t);
     t->next = s->pool.free_states;
     s->pool.free_states = t;
 }
@@ -6482,7 +6465,7 @@ PROF__CALL void prof_thread_end(void) {
     }
     while (prof__is_open(t) && prof__end_innermost(t, true)) {}
     prof__lock_to_leave(t);
-    ends = prof__session.open && t->generation >= s->first_generation && prof__in_grid(t) &&
+    ends = prof__session.open && t->generation >= s->first_generation &&
            t->row->number == t->number &&         /* else it is another thread's row, */
            !(t->row->over && t->row->left);       /* or a context's, over since its window closed */
     if (s->open && t->recording == s->generation) {
@@ -6546,12 +6529,22 @@ PROF__FN void prof__threads_reap(prof__tls_data *tls) {
 #  define prof__threads_reap(slot) ((void)(slot))
 #endif
 
-/* A free state, which records in the open generation from now on. NULL: there is none, or no room.
-   Under the lock. */
+/* A free state or a new one, which records in the open generation from now on. What is kept for
+   threads goes last. NULL: no room, or max_threads. Under the lock. */
 PROF__FN prof__state *prof__state_find(uint32_t stale, uint64_t id) {
-    prof__state *t = prof__trace.pool.free_states, *after = t ? t->next : NULL;
+    struct prof_trace *s = &prof__trace;
+    size_t size = s->pool.state_size, each = s->sums.each;
+    prof__state *t, *after;
+    if (!s->pool.free_states && s->pool.states < s->max_threads) {
+        bool kept = prof__session.desc.max_threads || !prof__arena_fits(size + each);
+        char *p = (char *)prof__take_reserved(size, 0);
+        prof__seats_add(kept ? -(ptrdiff_t)size : (ptrdiff_t)each);
+        if (p) prof__state_make(p);
+    }
+    t = s->pool.free_states;
+    after = t ? t->next : NULL;
     if (!t || !prof__state_open(t, stale, id)) return NULL;
-    prof__trace.pool.free_states = after;
+    s->pool.free_states = after;
     return t;
 }
 
@@ -6560,7 +6553,7 @@ PROF__FN prof__state *prof__state_take(uint32_t stale, uint64_t id) {
     struct prof_trace *s = &prof__trace;
     uint32_t on = PROF__LOAD(prof__on);
     prof__state *t = prof__state_find(stale, id);
-    if (!t && s->pool.free_states && s->stream.flush_inline) {
+    if (!t && s->stream.flush_inline) {
         prof__unlock();
         (void)prof_flush();
         prof__lock();
@@ -6573,6 +6566,7 @@ PROF__FN prof__state *prof__state_take(uint32_t stale, uint64_t id) {
 /* Gives the calling thread a state in the open generation. *refused: the generation that has none
    for it, which is counted. */
 PROF__FN prof__state *prof__attach(prof__tls_data *tls, uint32_t *refused) {
+    struct prof_trace *s = &prof__trace;
     prof__state *t = NULL;
     prof__hot *hot = tls->hot;
     uint32_t on;
@@ -6586,9 +6580,8 @@ PROF__FN prof__state *prof__attach(prof__tls_data *tls, uint32_t *refused) {
     on = PROF__LOAD(prof__on);
     if (on) t = prof__state_take(tls->stale, 0);          /* off: prof_toggle, just now */
     if (!t && on && PROF__LOAD(prof__on) == on) {
-        size_t *count = prof__trace.pool.free_states ? &prof__trace.counts.full
-                                                     : &prof__trace.dropped_threads;
-        PROF__BUMP(*count, 1);
+        bool all = !s->pool.free_states && s->pool.states == s->max_threads;
+        PROF__BUMP(*(all ? &s->dropped_threads : &s->counts.full), 1);
         *refused = on;
     }
     prof__unlock();
@@ -9046,7 +9039,7 @@ PROF__CALL void *prof_context_switch(void *context) {
         if (to) to->thread = 0;
         prof__unlock();
     }
-    if (leaves) {                        /* without room to nowhere: its begins are dropped */
+    if (leaves) {
         if (from) prof__state_unlock(from);
         if (to) prof__at_thread_exit(to);
         tls->hot = to ? &to->hot : &prof__nowhere;
@@ -19201,7 +19194,7 @@ PROF__CALL size_t prof_snapshot(prof_average *rows, size_t max) {
 
 /* Makes room for the merged rows, for the averages made of them, and for a copy of one block: a
    quarter of the arena, half of a small one, for at most 8,192 names. */
-PROF__FN bool prof__merged_open(struct prof_trace *s) {
+PROF__FN bool prof__merged_open(struct prof_trace *s, uint32_t threads) {
     size_t gap = (size_t)(prof__arena.high - prof__arena.low) - prof__arena.promised, rows;
     size_t block = prof__sums_block(s->max_depth), most = PROF__MIN(gap / 64, 16384u);
     size_t rest = prof__align(s->max_depth + 2) * sizeof(uint64_t) + PROF__MAX(block, most);
@@ -19218,8 +19211,8 @@ PROF__FN bool prof__merged_open(struct prof_trace *s) {
     s->sums.merged.slots = slots;
     s->sums.average = prof__average_tallies;
     s->sums.on = true;
-    s->sums.each = prof__sums_first(s->max_depth);
-    prof__arena.seats = PROF__MIN(s->max_threads * s->sums.each, prof__arena_room() / 2);
+    prof__seats_add((ptrdiff_t)PROF__MIN(threads * (s->sums.each + s->pool.state_size),
+                                         prof__arena_room() / 2));
     return true;
 }
 
@@ -19727,10 +19720,10 @@ PROF__FN const char *prof__unstreamable(const prof_desc *d) {
 /* For alignment, and for the rows of zones without a site and of the library's own sites. */
 #define PROF__FIXED_COST (64 + (1 + PROF__OWN_SITES) * prof__site_cost())
 
-/* The least arena. With a schedule threads may hold a chunk of the last window; there are steps. */
+/* The least arena. With a schedule threads may hold the last window's memory; there are steps. */
 PROF__FN size_t prof__need(const prof_desc *d, uint32_t threads) {
     prof__needs n = prof__needs_of(d);
-    if (prof__has_schedule(d)) n.thread += n.chunk + PROF__STEP_COST;
+    if (prof__has_schedule(d)) n.thread += n.begin + n.chunk + PROF__STEP_COST;
     if (d->mode == PROF_MODE_AGGREGATE) threads++;   /* for the merged sums */
     return PROF__FIXED_COST + prof__sites_marked() * prof__site_cost() + threads * n.thread;
 }
@@ -19781,16 +19774,12 @@ PROF__FN void prof__arena_avoid_owned(bool lean) {
     prof__arena.low = low;
 }
 
-/* Lists the states that no thread owns as free, and takes back the promises for their open zones.
-   Memory that was never a state in this arena is cleared. */
+/* Lists the states that no thread owns as free. */
 PROF__FN void prof__states_free(struct prof_trace *s) {
     s->pool.free_states = NULL;
-    for (uint32_t i = s->max_threads; i--;) {
-        char *p = (char *)s->pool.states + i * s->pool.state_size;
-        prof__state *t = (prof__state *)(void *)p;
-        if (!prof__not_owned(p, p + s->pool.state_size)) continue;
-        if (!prof__state_used(t)) memset(p, 0, offsetof(prof__state, frames));
-        else if (t->segment && !t->sums.on) prof__chunk_give(t);
+    for (prof__state *t = prof__used(NULL); t; t = prof__used(t)) {
+        if (!prof__not_owned((char *)t, (char *)t + s->pool.state_size)) continue;
+        if (t->segment && !t->sums.on) prof__chunk_give(t);
         if (t->promised) {
             prof__arena.promised -= prof__state_cost(t->slots);
             s->slot_count -= t->slots;
@@ -19812,37 +19801,43 @@ PROF__FN void prof__prefault(void) {
 
 /* Sets the bytes kept for sums, names and threads when records have filled the arena: a sixteenth
    of it, up to an eighth for many threads, up to a quarter for what they must have, but no more
-   than `left`, which the threads' least chunks leave. In a ring or a stream a 32nd, and the rows of
-   threads, for which there is room. */
-PROF__FN void prof__sums_keep(struct prof_trace *s, const prof__needs *n, size_t size,
-                             size_t left) {
-    size_t cost = s->max_threads * prof__sums_cost(s->max_depth), first;
+   than `left`, which the threads' least chunks leave. In a ring or a stream a 32nd, and rows for
+   threads. Their states come on top. */
+PROF__FN void prof__sums_keep(struct prof_trace *s, const prof__needs *n, uint32_t threads,
+                              size_t size, size_t left) {
+    size_t states = threads * s->pool.state_size, seats = threads * s->sums.each, kept;
+    bool sure = prof__session.desc.max_threads != 0;
+    s->sums.on = !n->ring && prof__session.desc.when_full == PROF_FULL_CONTINUE;
+    if (!sure) left -= states = PROF__MIN(states, left);
     if (n->ring) {
-        s->sums.each = n->begin - s->pool.state_size;
-        prof__arena.seats = s->max_threads * s->sums.each;
-        prof__arena.reserved = s->sums.reserved = prof__arena.seats + PROF__MIN(size / 32, left);
-        return;
+        if (!sure) left -= seats = PROF__MIN(seats, left);
+        kept = seats + PROF__MIN(size / 32, left);
+    } else {
+        kept = PROF__MAX(size / 16, PROF__MIN(threads * prof__sums_cost(s->max_depth), size / 8));
+        kept = s->sums.on ? PROF__MIN(PROF__MAX(kept, PROF__MIN(seats, size / 4)), left) : 0;
+        seats = PROF__MIN(seats, kept - kept / 4);
     }
-    s->sums.each = prof__sums_first(s->max_depth);
-    s->sums.on = prof__session.desc.when_full == PROF_FULL_CONTINUE;
-    s->sums.reserved = PROF__MAX(size / 16, PROF__MIN(cost, size / 8));
-    first = s->max_threads * s->sums.each;
-    s->sums.reserved = PROF__MAX(s->sums.reserved, PROF__MIN(first, size / 4));
-    s->sums.reserved = s->sums.on ? PROF__MIN(s->sums.reserved, left) : 0;
-    prof__arena.seats = PROF__MIN(first, s->sums.reserved - s->sums.reserved / 4);
-    prof__arena.reserved = s->sums.reserved;
+    prof__arena.seats = states + seats;
+    prof__arena.reserved = states + kept;
 }
 
-/* Lays the arena out; false: it is too small. Without max_threads there is room for as many threads
-   as fit a quarter of it (a 16th where a ring has nothing but records), at most 256. */
+/* For how many threads room is kept where max_threads does not say it: as many as fit a quarter of
+   the arena with records; in a ring or a stream a 32nd without, or up to 16 a quarter. one: bytes
+   to begin. */
+PROF__FN uint32_t prof__threads_kept(const prof__needs *n, size_t size, size_t one) {
+    size_t most = PROF__MAX(size / 32, PROF__MIN(size / 4, 16 * one)) / one;
+    most = n->ring ? PROF__MIN(most, size / n->thread) : size / 4 / n->thread;
+    return (uint32_t)PROF__MAX(PROF__MIN(most, 256u), 1u);
+}
+
+/* Lays the arena out; false: it is too small. Threads take their states as they come. */
 PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d, const prof__needs *n) {
     char *memory = d->memory ? (char *)d->memory : prof__builtin_arena.bytes;
     size_t size = d->memory ? d->memory_size : sizeof prof__builtin_arena.bytes, skip, need;
+    uint32_t threads = d->max_threads;
     s->max_depth = n->depth;
-    need = size / (n->lean && n->ring ? 16 : 4) / n->thread;
-    s->max_threads = d->max_threads ? d->max_threads
-                                    : (uint32_t)PROF__MAX(PROF__MIN(need, 256u), 1u);
-    need = prof__need(d, s->max_threads);
+    s->max_threads = threads ? threads : 256;
+    need = prof__need(d, threads ? threads : 1);
     (void)PROF__FAIL(PROF_ERROR_MEMORY,
                      "the arena is too small: %u bytes, and this description needs %u",
                      (uint64_t)size, (uint64_t)need);
@@ -19852,25 +19847,28 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d, const p
     prof__arena.high = memory + skip + ((size - skip) & ~(size_t)15u);
     PROF__STORE(prof__arena.base, prof__arena.low);
     PROF__STORE(prof__arena.end, prof__arena.high);
-    s->pool.chunk_size = prof__chunk_bytes(size, s->max_threads, n,
-                                           d->mode == PROF_MODE_AGGREGATE);
     s->pool.state_size = prof__state_size(s->max_depth);
-    s->pool.states = (prof__state *)(void *)prof__arena.low;
-    prof__arena.low += s->max_threads * s->pool.state_size;
-    prof__states_free(s);
+    s->sums.each = n->ring ? n->begin - s->pool.state_size : prof__sums_first(s->max_depth);
+    if (!threads) threads = prof__threads_kept(n, size, s->sums.each + s->pool.state_size);
+    s->pool.chunk_size = prof__chunk_bytes(size, threads, n, d->mode == PROF_MODE_AGGREGATE);
     prof__arena.promised = 0;
     prof__arena_avoid_owned(n->lean);
+    for (char *p = prof__arena.base; s->pool.states < s->max_threads; p += s->pool.state_size) {
+        if ((size_t)(prof__arena.low - p) < s->pool.state_size) break;
+        if (prof__not_owned(p, p + s->pool.state_size)) prof__state_make(p);
+    }
     prof__arena.promised = PROF__FIXED_COST - 64 + prof__sites_marked() * prof__site_cost();
     prof__arena.reserved = prof__arena.seats = 0;
     prof__arena.closed = false;
     if (!prof__arena_fits(0)) return false;
     if (d->mode == PROF_MODE_AGGREGATE) {
         prof__arena.high = PROF__MIN(prof__arena.high, prof__arena.bound);
-        return prof__merged_open(s);
+        return prof__merged_open(s, threads);
     }
-    need = s->max_threads * (n->thread - s->pool.state_size);
+    need = d->max_threads ? threads : 1;
+    need = need * n->thread - PROF__MIN(need, s->pool.states) * s->pool.state_size;
     if (!prof__arena_fits(need)) return false;
-    prof__sums_keep(s, n, size, prof__arena_room() - need);
+    prof__sums_keep(s, n, threads, size, prof__arena_room() - need);
     return true;
 }
 
@@ -20218,7 +20216,6 @@ PROF__FN void prof__window_start(struct prof_trace *s) {
         if (!s->began) s->start_tick = cpu ? s->knots.list[0].tick : prof__session_now(s);
         if (!s->began && s->mode == PROF_MODE_STREAM) prof__stream_open(s, &prof__session.desc);
         prof__arena.closed = false;
-        prof__arena.reserved = s->sums.reserved;
         s->stream.over = false;
         s->open = true;
         prof__execution.spans[0].from = 0;
@@ -20244,7 +20241,6 @@ PROF__FN void prof__window_close(struct prof_trace *s) {
             prof__state_give(tls, prof__tls_state(tls));   /* the next window has its memory */
         prof__clock_stop(s);
         prof__functions_name();
-        prof__arena.reserved = 0;
         prof__arena.high = PROF__MIN(prof__arena.high, prof__arena.bound);   /* for analysis */
         s->open = false;
         s->stopped = true;

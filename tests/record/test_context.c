@@ -65,8 +65,8 @@ static void test_contexts_over_sessions(void) {
     }
 }
 
-/* Without room for a new context the thread is in none: what it begins there is dropped and counted,
-   and what it ends there ends none of the zones that it left. */
+/* Without room for a new context the thread is in none: what it begins there is dropped and
+   counted, and what it ends there ends none of the zones that it left. */
 static void test_contexts_without_room(void) {
     prof_desc desc = test_desc();
     void *own;

@@ -233,6 +233,64 @@ static void test_one_thread_fills_it(void) {
     free(desc.memory);
 }
 
+/* Threads that are all there at once, the later ones when the ring is full. */
+static pthread_barrier_t crowd;
+
+static void *one_of_many(void *late) {
+    if (late) pthread_barrier_wait(&crowd);
+    test_zones(20000);
+    if (!late) pthread_barrier_wait(&crowd);
+    pthread_barrier_wait(&crowd);
+    return NULL;
+}
+
+static bool write_nowhere(void *user, const void *data, size_t size) {
+    (void)user, (void)data, (void)size;
+    return true;
+}
+
+static prof_stats stats_of_crowd(prof_mode mode, size_t kib, uint32_t max_threads, int threads) {
+    pthread_t list[32];
+    prof_desc desc;
+    prof_stats stats;
+    memset(&desc, 0, sizeof desc);
+    desc.mode = mode;
+    desc.max_threads = max_threads;
+    desc.memory_size = kib << 10;
+    desc.memory = malloc(desc.memory_size);
+    desc.stream.write = write_nowhere;
+    pthread_barrier_init(&crowd, NULL, (unsigned)threads);
+    prof_start(&desc);
+    for (int i = 0; i < threads; i++)
+        pthread_create(list + i, NULL, one_of_many, i ? &crowd : NULL);
+    for (int i = 0; i < threads; i++) pthread_join(list[i], NULL);
+    stats = prof_get_stats(prof_stop());
+    pthread_barrier_destroy(&crowd);
+    free(desc.memory);
+    return stats;
+}
+
+/* Whatever the arena, who comes late is recorded; without max_threads only memory ends that. */
+static void test_late_crowds(void) {
+    static const struct { size_t kib; int threads; } of[] = {
+        { 64, 4 }, { 128, 8 }, { 512, 16 } };
+    prof_stats stats;
+    for (size_t i = 0; i < 2 * sizeof of / sizeof *of; i++) {
+        stats = stats_of_crowd(i & 1 ? PROF_MODE_STREAM : PROF_MODE_RING, of[i / 2].kib, 0,
+                               of[i / 2].threads);
+        EQUAL(stats.threads, of[i / 2].threads);
+        if (!(i & 1)) EQUAL(stats.dropped, 0);
+        EQUAL(stats.dropped, stats.dropped_full);
+    }
+    stats = stats_of_crowd(PROF_MODE_RING, 64, 0, 32);
+    CHECK(stats.dropped_full && stats.dropped == stats.dropped_full, "%u dropped",
+          (unsigned)stats.dropped);
+    stats = stats_of_crowd(PROF_MODE_RING, 1024, 3, 4);
+    EQUAL(stats.threads, 3);
+    EQUAL(stats.dropped_threads, 40000);
+    EQUAL(stats.dropped, 40000);
+}
+
 /* A dump has zones that were open when a window was closed, whoever has their thread's state. */
 static void dump_after_a_toggle(prof_mode mode) {
     prof_desc desc = ring_desc(256 << 10);
@@ -810,6 +868,7 @@ int main(void) {
     RUN(test_threads_that_come_and_go);
     RUN(test_threads_of_which_nothing_is_kept);
     RUN(test_one_thread_fills_it);
+    RUN(test_late_crowds);
     RUN(test_deep_zones);
     RUN(test_deep_zones_of_records);
     RUN(test_late_details);
