@@ -246,7 +246,7 @@ static void test_everything_a_stream_can_hold(void) {
     SAME_TEXT(zone[2].name, "open");
     EQUAL(zone[1].flags, PROF_EVENT_UNFINISHED);
     EQUAL(zone[1].depth, 1);
-    EQUAL(zone[1].end_ns, ((int64_t)8 << 32) - 1);
+    EQUAL(zone[1].end_ns, ((int64_t)8 << 32) - 2);
     EQUAL(read_back.stats.counts.unfinished, 2);
     test_text_clear(&text);
 }

@@ -182,13 +182,16 @@ static void test_recursion(void) {
     PASS_ON(test_tree(trace));
 }
 
-/* A count beside a list that is NULL. */
+/* A count beside a list that is NULL; 3: a kernel, which to a session is an event of its own. */
 static prof_extra counts_nothing(int which) {
+    static const prof_kernel kernel = { "k", 5, 0 };
     prof_extra x;
     memset(&x, 0, sizeof x);
     if (which == 0) x.stack_count = 1;
     if (which == 1) x.kernel_count = 2;
     if (which == 2) x.tensor_count = 3;
+    if (which == 3) x.kernels = &kernel;
+    if (which == 3) x.kernel_count = 1;
     return x;
 }
 
@@ -203,7 +206,7 @@ static void test_submit_refused_streamed(void) {
     desc.stream = test_text_sink(&text);
     EQUAL(prof_start(&desc), PROF_OK);
     EQUAL(prof_submit_thread(4711, "gpu"), 0);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         prof_extra x = counts_nothing(i);
         e = event_at("counts", 1, 2, 0);
         e.extra = &x;
@@ -211,7 +214,7 @@ static void test_submit_refused_streamed(void) {
     }
     e.extra = NULL;
     EQUAL(prof_submit(&e, 1), PROF_OK);
-    EQUAL(prof_get_stats(prof_stop()).rejected, 3);
+    EQUAL(prof_get_stats(prof_stop()).rejected, 4);
     test_text_clear(&text);
 }
 
@@ -326,13 +329,13 @@ static void test_submit_refused(void) {
     EQUAL(prof_submit(e, 2), PROF_ERROR_INVALID);
     e[0] = event_at("nowhere", 1, 2, 9);
     EQUAL(prof_submit(e, 1), PROF_ERROR_INVALID);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         prof_extra x = counts_nothing(i);
         e[0] = event_at("counts", 1, 2, 1);
         e[0].extra = &x;
         EQUAL(prof_submit(e, 1), PROF_ERROR_INVALID);
     }
-    EQUAL(prof_get_stats(prof_stop()).rejected, 5);
+    EQUAL(prof_get_stats(prof_stop()).rejected, 6);
 }
 
 /* Sessions that are not analysed say so, and count what they do not take. */
