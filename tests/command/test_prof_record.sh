@@ -480,7 +480,7 @@ says record_read_only 'fixed.json: is read-only' 2 "$prof" record -o fixed.json 
 try record_read_only_stays cmp fixed.json old.json
 try record_read_only_did_not_run sh -c "! grep -q words said"
 chmod u+w fixed.json
-says record_full 'start: PROF_TRACE: cannot make none/x.raw; see errno' 0 env PROF_TRACE=none/x.raw ./program
+says record_full 'none/x.raw; see errno' 0 env PROF_TRACE=none/x.raw ./program
 rm -f trace.raw
 says record_limit 'not all of its trace was written' 2 "$prof" record ./program . 0 limit
 cp said told
