@@ -4382,8 +4382,6 @@ typedef struct prof__state_sums {
                                             open there, and is in no timeline. See
                                             prof__timeline_end */
     prof__record *block, *block_end;     /* kept for the state's next thread; NULL: none yet */
-    prof__record *hole, *hole_end;       /* part of it that is not used: see prof__block_empty */
-    prof__frame *hole_top;               /* top when it was found */
     prof__tallies tallies;               /* kept, too */
 } prof__state_sums;
 
@@ -5415,8 +5413,7 @@ PROF__FN void prof__put_long(prof__state *t, uint32_t kind, uint64_t a, uint64_t
     PROF__ASSERT(t->begin <= c && c + 1 < t->limit);
     prof__record_set(c, a, kind << 8 | 1);
     prof__record_set(c + 1, b, word);
-    if (!t->sums.on)
-        PROF__BUMP(t->counts.extra, kind == PROF__ZONE64 || kind == PROF__UNFINISHED ? 1u : 2u);
+    PROF__BUMP(t->counts.extra, kind == PROF__ZONE64 || kind == PROF__UNFINISHED ? 1u : 2u);
     prof__publish(t, c + 2);
 }
 
@@ -5650,7 +5647,8 @@ PROF__FN prof__record *prof__cursor_of(const prof__state *t) {
      up to there (PROF__PARTIAL): of that, rows of averages take only what its children there took
      off its self time.
    - Rows never move; an index always has a free slot.
-   - Slots of the block that were added to rows have no third word.
+   - The block has only zones of one slot; others are added to their rows at once. Between begin and
+   cursor a slot without a third word is one that its zone has still to write.
    - Who changes rows, or empties the block, has their thread's own lock. */
 
 /* Adds the sums of one row to another; a bucket does not overflow. */
@@ -5822,57 +5820,32 @@ PROF__FN void prof__sums_put(prof__state *t, uint32_t site, uint64_t ticks, uint
     if (!r->site && !prof__is_others(site)) PROF__BUMP(t->counts.others, 1);
 }
 
-/* Adds the record at c, which is no plain zone, and empties it. Records of something else are
-   counted (not_kept). */
-PROF__FN prof__record *prof__sums_other(prof__state *t, prof__record *c, prof__record *end) {
-    prof__cursor k = { c, end, 0, 0 };
-    prof__item i;
-    if (!c->site_depth) {
-        if (!t->sums.hole) t->sums.hole = c;
-        t->sums.hole_end = c + 1;
-        return c + 1;
-    }
-    (void)prof__next(&k, &i);
-    if (prof__item_is_zone(&i))
-        prof__sums_put(t, i.site_depth & ~(uint32_t)0xff, i.duration,
-                       prof__tally_within(t->sums.inner + (i.site_depth & 0xff), i.duration),
-                       i.kind == PROF__UNFINISHED);
-    else PROF__BUMP(t->counts.not_kept, 1);
-    for (uint32_t n = 0; n < i.slots; n++) c[n].site_depth = 0;
-    return c + i.slots;
+/* A zone ends, of which the block has no record. What the block has is added before. */
+PROF__FN void prof__sums_end(prof__state *t, uint32_t site_depth, uint64_t ticks, bool unfinished) {
+    uint64_t within = prof__tally_within(t->sums.inner + (site_depth & 0xff), ticks);
+    prof__sums_put(t, site_depth & ~(uint32_t)0xff, ticks, within, unfinished);
 }
 
-PROF__FN void prof__block_run(prof__state *t, prof__record *c, prof__record *end) {
-    while (c < end) {
-        c = PROF__LIKELY((c->site_depth >> 8) - 1 < PROF__KIND - 1)
-                ? prof__tally_run(t, c, end) : prof__sums_other(t, c, end);
-    }
+/* Adds the records from c on to the rows, up to one that is not written, which it returns. */
+PROF__FN prof__record *prof__block_run(prof__state *t, prof__record *c, prof__record *end) {
+    while (c < end && c->site_depth) c = prof__tally_run(t, c, end);
+    return c;
 }
 
-/* Adds the block up to end to the rows, and before it what was not written the last time. */
+/* Adds all that the block has, up to end, when no more will be written. */
 PROF__FN void prof__block_add(prof__state *t, prof__record *end) {
-    prof__record *hole = t->sums.hole;
-    prof__frame *top = PROF__LOAD(t->hot.top);
     PROF__ASSERT(end >= t->begin && end <= t->limit + PROF__CLAIMS);
-    t->sums.hole = NULL;
-    if (hole) prof__block_run(t, hole, t->sums.hole_end);
-    if (top < t->sums.hole_top) t->sums.hole = NULL;   /* nobody will write it any more */
-    if (!t->sums.hole) t->sums.hole_top = top;
-    prof__block_run(t, t->begin, end);
+    for (prof__record *c = t->begin; c < end; c++) c = prof__block_run(t, c, end);
 }
 
-/* Adds the block to the rows, and begins it again. An end that this signal handler interrupted may
-   have claimed a slot that it has still to write: then the block goes on beside this hole, in the
-   larger part, until the zone has ended. */
+/* Adds the block to the rows, and begins it again. This may be a signal handler that interrupted an
+   end, which has claimed a slot and has still to write it: then what follows the slot stays, and
+   while there is no room behind, each zone is added to its row as it ends (prof__put_zone). */
 PROF__FN void prof__block_empty(prof__state *t) {
-    prof__state_sums *u = &t->sums;
-    prof__record *begin = u->block, *limit = u->block_end - PROF__CLAIMS;
-    prof__block_add(t, t->hot.cursor);
-    if (u->hole && u->hole - begin > limit - u->hole_end) limit = u->hole;
-    else if (u->hole) begin = u->hole_end;
-    PROF__STORE(t->begin, begin);
-    PROF__STORE(t->limit, PROF__MAX(begin, limit));
-    PROF__RELEASE(t->hot.cursor, begin);
+    prof__record *c = prof__block_run(t, t->begin, t->hot.cursor);
+    bool all = c == t->hot.cursor;
+    PROF__STORE(t->begin, all ? t->sums.block : c);
+    if (all) PROF__RELEASE(t->hot.cursor, t->sums.block);
 }
 
 PROF__FN size_t prof__sums_block(uint32_t depth) {
@@ -5939,7 +5912,6 @@ PROF__FN void prof__sums_begin(prof__state *t, uint64_t since) {
     t->hooks = none;
     PROF__STORE(t->sums.since, since);
     PROF__STORE(t->sums.on, true);
-    t->sums.hole = NULL;
     PROF__STORE(t->begin, t->sums.block);
     PROF__STORE(t->limit, t->sums.block_end - PROF__CLAIMS);
     PROF__RELEASE(t->hot.cursor, t->sums.block);
@@ -5990,7 +5962,7 @@ PROF__INLINE ptrdiff_t prof__left(const prof__state *t) { return t->limit - t->h
 
 /* Writes the zone of frame f, ended at now, and returns its ticks. kind: 0, PROF__UNFINISHED or
    PROF__PARTIAL. The caller has made room: by prof__room, or it uses the slots kept for open
-   zones. */
+   zones. In sums there may be none. */
 PROF__FN uint64_t prof__put_zone(prof__state *t, const prof__frame *f, uint64_t now,
                                  uint32_t kind) {
     uint64_t start = (uint64_t)f->epoch << 32 | f->start, duration;
@@ -5999,6 +5971,11 @@ PROF__FN uint64_t prof__put_zone(prof__state *t, const prof__frame *f, uint64_t 
     duration = now < start ? 0 : now - start;
     if (kind == PROF__UNFINISHED) PROF__BUMP(t->counts.unfinished, 1);
     if (now < start) PROF__BUMP(t->counts.steps, 1);
+    if (t->sums.on && (kind || duration >> 32 || t->full || prof__left(t) < 1)) {
+        prof__block_empty(t);
+        prof__sums_end(t, site_depth, duration, kind != 0);
+        return duration;
+    }
     if (kind || duration >> 32 || (now >> 32 != t->epoch && t->full)) {
         prof__put_long(t, kind ? kind : (uint32_t)PROF__ZONE64, duration, now, site_depth);
         t->epoch = (uint32_t)(now >> 32);    /* it is a clock record too */
@@ -6044,7 +6021,7 @@ PROF__FN bool prof__sum_from_here(prof__state *t) {
 }
 
 /* Makes room for n more slots, beside those kept for open zones; takes the next chunk before this
-   one ends. */
+   one ends. Afterwards t may be in sums, whose zones need none. */
 PROF__FN bool prof__room_made(prof__state *t, uint32_t n) {
     bool ok, full = false;
     if (!prof__lock_briefly()) return false;
@@ -6069,7 +6046,7 @@ PROF__FN bool prof__room(prof__state *t, uint32_t n) {
     if (prof__left(t) >= (ptrdiff_t)(n + t->reserve)) return true;
     if (t->sums.on && !prof__is_open(t)) return false;   /* its end adds the block */
     if (t->sums.on) prof__block_empty(t);
-    if (t->sums.on) return prof__left(t) >= (ptrdiff_t)(n + t->reserve);
+    if (t->sums.on) return true;
     if (prof__room_made(t, n)) return true;
     if (!t->flush || !prof__is_open(t) || prof__mine(&prof__port.lock)) return false;
     prof__state_unlock(t);                     /* who ends the session may be about to flush */
@@ -6101,7 +6078,7 @@ PROF__FN bool prof__end_zone(prof__state *t, bool unfinished) {
         t->full = true;
     }
     if (t->sums.on) now = PROF__MAX(now, t->sums.since);   /* its part's end */
-    if (prof__left(t) >= 2)
+    if (t->sums.on || prof__left(t) >= 2)
         (void)prof__put_zone(t, f, now, unfinished ? (uint32_t)PROF__UNFINISHED : 0);
     else PROF__BUMP(t->counts.full, 1);
     PROF__RELEASE(t->hot.top, f);
@@ -6746,7 +6723,8 @@ PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
         t->epoch = (uint32_t)(now >> 32);
         prof__put_clock(t);
     }
-    PROF__ASSERT(deep || t->ahead || prof__left(t) >= (ptrdiff_t)PROF__RESERVE(f - t->hot.bottom));
+    PROF__ASSERT(deep || t->ahead || t->sums.on ||
+                 prof__left(t) >= (ptrdiff_t)PROF__RESERVE(f - t->hot.bottom));
     PROF__STORE(f->epoch, (uint32_t)(now >> 32));
     if (!deep) PROF__STORE(t->hot.top, f + 1);
     PROF__STORE(f->site, site);
@@ -6991,23 +6969,29 @@ PROF__FN uint32_t prof__handled(const prof__state *t, const prof__record *c) {
 }
 
 /* A signal handler recorded in the middle of an end. If it came between the look at the cursor and
-   the store behind it, that store has emptied the slot of the handler's second record. own: what
-   this end claimed, not written yet. */
+   the store behind it, that store has emptied the slot of the handler's second record. In sums it
+   goes to "(others)" if its frame is gone. own: what this end claimed, not written yet. */
 PROF__CALL void prof__interrupted(const prof__record *seen, const prof__record *own) {
     prof__tls_data *tls = prof__tls_get();
     prof__state *t = prof__tls_state(tls);
     prof__record *at = (prof__record *)(uintptr_t)(seen + 1);
-    bool here = at >= t->begin && at < t->hot.cursor, before = false;
+    bool here = at >= t->begin && at < t->hot.cursor, before = false, entered;
     uint32_t word = 0;
-    if (at == own || at->site_depth || !prof__enter(tls)) return;
+    if (at == own || at->site_depth) return;
+    entered = prof__enter(tls);          /* false: a slow path is about to begin, or has ended */
     for (const prof__segment *g = prof__is_open(t) ? PROF__ACQUIRE(t->row->first) : NULL; g;
          g = PROF__ACQUIRE(g->next))
         before |= at >= PROF__LOAD(g->begin) && at < PROF__LOAD(g->end);
-    if ((here || before) && !t->sums.on) word = prof__handled(t, at);
+    if (here || before) word = prof__handled(t, at);
+    if (!word && here && t->sums.on) {
+        word = (uint32_t)(t->hot.top - t->hot.bottom);
+        PROF__BUMP(t->counts.others, 1);
+    } else if (!word && (here || before)) {
+        PROF__COUNT(prof__loose.dropped_busy);
+        PROF__BUMP(t->counts.extra, 1);
+    }
     if (word) PROF__RELEASE(at->site_depth, word);
-    else if (here || before) PROF__COUNT(prof__loose.dropped_busy);
-    if (!word && (before || (here && !t->sums.on))) PROF__BUMP(t->counts.extra, 1);
-    prof__leave(tls);
+    if (entered) prof__leave(tls);
 }
 
 /* A thread that has no state yet is identified by its TLS's address. */
@@ -7071,6 +7055,7 @@ PROF__FN void prof__put_moment(uint32_t kind, prof__mark *mark, const char *name
     prof__tls_data *tls = prof__tls_get();
     prof__state *t = prof__state_here(tls, true);
     uint32_t site;
+    bool room;
     if (!t) return;
     site = mark ? prof__mark_resolve(mark) : prof__intern(t, name);
     if (!prof__enter(tls)) {
@@ -7078,9 +7063,10 @@ PROF__FN void prof__put_moment(uint32_t kind, prof__mark *mark, const char *name
         return;
     }
     t = prof__tls_state(tls);
+    room = site > PROF__NO_LOCK && prof__room(t, kind == PROF__INSTANT ? 2 : 3);
     if (t->sums.on) prof__count_not_kept(t);
     else if (site <= PROF__NO_LOCK) prof__count_siteless(t, site);
-    else if (!prof__room(t, kind == PROF__INSTANT ? 2 : 3)) PROF__BUMP(t->counts.full, 1);
+    else if (!room) PROF__BUMP(t->counts.full, 1);
     else prof__put_long(t, kind, prof__state_now(t), value, site | 255u);
     if (site > PROF__NO_LOCK && t->observed) prof__observe_moment(t, kind, site >> 8, value);
     prof__leave(tls);
@@ -8547,6 +8533,7 @@ typedef struct prof__long {
 /* Opens a record of so many slots; false: no room, which is counted, or it is not wanted. */
 PROF__FN bool prof__long_open(prof__long *l, uint32_t slots, uint32_t wants) {
     prof__state *t;
+    bool room;
     l->tls = prof__tls_get();
     if (wants & ~PROF__LOAD(prof__recorder.wants)) return false;
     t = prof__state_here(l->tls, true);
@@ -8557,9 +8544,10 @@ PROF__FN bool prof__long_open(prof__long *l, uint32_t slots, uint32_t wants) {
     }
     l->t = t = prof__tls_state(l->tls);
     l->entered = true;
+    room = !t->skipped && !PROF__LOAD(t->deep.open) && prof__room(t, slots);
     if (t->sums.on || PROF__LOAD(t->deep.open)) {
         prof__count_not_kept(t);
-    } else if (t->skipped || !prof__room(t, slots) || prof__left(t) < (ptrdiff_t)slots) {
+    } else if (!room || prof__left(t) < (ptrdiff_t)slots) {
         PROF__BUMP(t->counts.full, 1);
     } else {
         l->begin = l->at = t->hot.cursor;
@@ -8585,7 +8573,7 @@ PROF__FN void prof__long_text(prof__long *l, const char *s, size_t bytes) {
 PROF__INLINE void prof__long_close(prof__long *l, uint32_t kind, uint64_t head) {
     uint32_t slots = (uint32_t)(l->at - l->begin);
     prof__record_set(l->begin, head, kind << 8 | (slots - 1));
-    if (!l->t->sums.on) PROF__BUMP(l->t->counts.extra, slots);
+    PROF__BUMP(l->t->counts.extra, slots);
     prof__publish(l->t, l->at);
     if (PROF__UNLIKELY(l->entered)) prof__leave(l->tls);
 }
@@ -8633,7 +8621,6 @@ PROF__FN void prof__put_step(uint64_t start, uint64_t number) {
     prof__long l;
     if (prof__trace.records_only) more = 0;
     if (!prof__long_open(&l, more + 3, 0)) return;
-    if (l.t->sums.on) more = 0;
     PROF__BUMP(l.t->counts.extra, more);
     while (more--) prof__long_put(&l, 0);
     l.begin = l.at++;
@@ -10313,7 +10300,7 @@ PROF__FN void prof__counters_end(prof__state *t, prof__frame *f) {
     if (counted && counted[0] && counted[0] == prof__counters_read(t, now)) {
         for (uint32_t i = 0; i < prof__counting.count; i++) any |= now[i] -= counted[1 + i];
         if (!any) return;
-        if (prof__room(t, t->hooks.slots + 4)) {
+        if (prof__room(t, t->hooks.slots + 4) && !t->sums.on) {
             prof__attribute_in(&l, t, f);
             for (uint32_t i = 0; i < prof__counting.count; i++) prof__long_put(&l, now[i]);
             prof__attribute_close(&l, PROF__COUNTED, prof__counting.count, 0);
@@ -20055,9 +20042,7 @@ PROF__FN void prof__sums_close(prof__state *t, prof__row *row) {
     while (PROF__LOAD(t->deep.open)) prof__deep_put(t, stop, true);
     while (t->sums.on && row->open_count) {
         const prof__open *o = row->open + --row->open_count;
-        uint64_t ticks = stop > o->start ? stop - o->start : 0;
-        uint64_t within = prof__tally_within(t->sums.inner + o->depth, ticks);
-        prof__sums_put(t, o->site, ticks, within, true);
+        prof__sums_end(t, o->site + o->depth, stop > o->start ? stop - o->start : 0, true);
     }
     t->sums.held = false;
 }

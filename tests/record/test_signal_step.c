@@ -276,11 +276,47 @@ static void test_signal_step_ring(void) { each_part(PROF_MODE_RING); }
 static void test_signal_step_stream(void) { each_part(PROF_MODE_STREAM); }
 static void test_signal_step_aggregate(void) { each_part(PROF_MODE_AGGREGATE); }
 
+/* ---- In sums, one handler after another ---- */
+
+static long apart;                       /* one comes at each so many instructions */
+static void handler_often(void) {
+    handler_small();
+    step_at = steps + apart - 1;
+}
+static void part_often(void) { zones(20); }
+
+/* Also where a handler fills the block while an end that it interrupted has still to write there:
+   each zone is in a sum, or dropped and counted. */
+static void test_signals_in_sums(void) {
+    for (apart = 1; apart <= 12; apart++) {
+        prof_desc desc;
+        prof_stats stats;
+        memset(&desc, 0, sizeof desc);
+        desc.memory = memory.bytes;
+        desc.memory_size = apart & 1 ? 16001 : 60000;
+        desc.mode = apart & 1 ? PROF_MODE_TRACE : PROF_MODE_AGGREGATE;
+        desc.max_threads = 1;
+        desc.max_depth = 16;
+        handled = 0;
+        step_ticks += 100 - step_ticks % 100;
+        EQUAL(prof_start(&desc), PROF_OK);
+        zones(1000);                     /* more than the timeline has room for */
+        step_at = apart;
+        stepped(part_often, handler_often);
+        stats = prof_get_stats(prof_stop());
+        CHECK(stats.recorded + stats.summed + stats.dropped == 2040 + (uint64_t)handled,
+              "%d of %d zones missing, at each %ld instructions", 2040 + handled -
+              (int)(stats.recorded + stats.summed + stats.dropped), 2040 + handled, apart);
+        prof_thread_end();
+    }
+}
+
 /* A sample runs TRACE, and one of the other modes, another each time. */
 int main(void) {
     bool all = test_sample() == 1;
     uint32_t one = test_random(3);
     step_install();
+    RUN(test_signals_in_sums);
     RUN(test_signal_step);
     if (all || one == 0) RUN(test_signal_step_ring);
     if (all || one == 1) RUN(test_signal_step_stream);
