@@ -3045,7 +3045,7 @@ PROF__FN void *prof__take_reserved(size_t bytes, size_t analysis) {
     return p;
 }
 
-/* The same, of what is not reserved for those. */
+/* The same, of what is not reserved. */
 PROF__FN void *prof__take(size_t bytes, size_t analysis) {
     if (!prof__arena_fits(prof__align(bytes) + analysis)) return NULL;
     return prof__take_reserved(bytes, analysis);
@@ -4564,7 +4564,7 @@ typedef struct prof__knots {
 
 /* @THREADS, under the lock: what threads take when they begin, and give back. */
 typedef struct prof__pool {
-    uint32_t states;                     /* made so far, max_threads at most */
+    uint32_t states;                     /* made; max_threads at most */
     size_t state_size, chunk_size;
     prof__state *free_states, *used;     /* used: all that were made; only ever added */
     size_t begun;                        /* segments so far */
@@ -4698,8 +4698,8 @@ struct prof__row {
     HOST(others, c->others + s->sums.not_merged, PROF__HOSTED(17), \
         "Zones in (others), no room for their names or sums (PROF_MAX_SITES, prof_desc.memory)") \
     HOST(deep, s->sums.average ? 0 : c->summed_deep, PROF__NO, \
-        "Zones deeper than prof_desc.max_depth (prof record --max-depth), in averages and " \
-        "tables, not in the trace") \
+        "Zones deeper than prof_desc.max_depth (prof record --max-depth), in tables, not in " \
+        "the trace (is a PROF_END missing?)") \
     HOST(memory_unknown, s->memory.unknown, PROF__NO, \
         "Frees of memory that was not allocated in this trace, or had been freed") \
     HOST(memory_missed, s->memory.missed, PROF__NO, \

@@ -291,6 +291,31 @@ static void test_late_crowds(void) {
     EQUAL(stats.dropped, 40000);
 }
 
+/* Each forgotten PROF_END leaves a zone open. What begins when max_depth are open is in the table
+   alone, which says so and asks for the PROF_END. */
+static void test_forgotten_ends(void) {
+    prof_desc desc = ring_desc(256 << 10);
+    prof_trace *trace;
+    prof_stats stats;
+    test_text text;
+    memset(&text, 0, sizeof text);
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 1000; i++) {
+        PROF_BEGIN("request");
+        if (i % 10) PROF_END();
+    }
+    trace = prof_stop();
+    stats = prof_get_stats(trace);
+    EQUAL(stats.recorded + stats.summed, 1000);
+    EQUAL(stats.unfinished, 100);
+    CHECK(stats.deep > 300, "%u in the table alone", (unsigned)stats.deep);
+    EQUAL(prof_write_table(trace, NULL, test_text_sink(&text)), PROF_OK);
+    CHECK(strstr(text.data, "not in the trace (is a PROF_END missing?): "), "%s", text.data);
+    test_text_clear(&text);
+    prof_thread_end();
+    free(desc.memory);
+}
+
 /* A dump has zones that were open when a window was closed, whoever has their thread's state. */
 static void dump_after_a_toggle(prof_mode mode) {
     prof_desc desc = ring_desc(256 << 10);
@@ -869,6 +894,7 @@ int main(void) {
     RUN(test_threads_of_which_nothing_is_kept);
     RUN(test_one_thread_fills_it);
     RUN(test_late_crowds);
+    RUN(test_forgotten_ends);
     RUN(test_deep_zones);
     RUN(test_deep_zones_of_records);
     RUN(test_late_details);
