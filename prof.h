@@ -2210,8 +2210,8 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #  include <zlib.h>
 #endif
 #include <stdarg.h>
-/* Cold code: all but the loops over records, and moments. gcc compiles it at -Og, clang makes it
-   small: that is a third of their work less. The choice is made here, as inside such a region
+/* Cold code: all but the loops over records, and moments. gcc compiles it at -Og, clang inlines
+   less of it: a third of their work less. The choice is made here, as inside such a region
    __OPTIMIZE__ is set whatever the user said. gcc before 12 dropped options there, and nvcc warns
    of it. */
 #if PROF__BARE || !defined(__OPTIMIZE__) || defined(__OPTIMIZE_SIZE__) || defined(__CUDACC__)
@@ -2219,7 +2219,7 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #  define PROF__COLD_END
 #elif defined(__clang__)
 #  define PROF__COLD_BEGIN \
-    _Pragma("clang attribute push(__attribute__((minsize)), apply_to = function)")
+    _Pragma("clang attribute push(__attribute__((cold)), apply_to = function)")
 #  define PROF__COLD_END _Pragma("clang attribute pop")
 #elif defined(__GNUC__) && __GNUC__ >= 12
 #  define PROF__COLD_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"Og\")")
