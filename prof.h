@@ -109,6 +109,7 @@
        desc.memory must stay valid until every thread that recorded has exited or has called
        prof_thread_end(). What destructors and signal handlers of a thread mark after prof.h's
        destructor has run is dropped: dropped_busy.
+       A thread that TerminateThread ends keeps its part, and counts among max_threads.
 
    Signals and fork
        A signal handler may mark zones and call prof_push, prof_pop, prof_instant, prof_counter,
@@ -1547,9 +1548,8 @@ PROF_API prof_result prof_trace_from_events(const prof_trace_desc *desc, const p
 #  else
 #    define PROF__LABEL_PREFIX ""
 #  endif
-#  define PROF__LABELED(name) \
-    PROF__LABEL_PREFIX name "_of_PROF_IMPLEMENTATION_" PROF_VERSION PROF__PORT_LABEL
-#  define PROF__LABEL(name) __asm__(PROF__LABELED(name))
+#  define PROF__LABEL(name) \
+    __asm__(PROF__LABEL_PREFIX name "_of_PROF_IMPLEMENTATION_" PROF_VERSION PROF__PORT_LABEL)
 #endif
 
 /* A variable that inline code reads: of the implementation, or with PROF_STATIC of this file. */
@@ -1741,23 +1741,11 @@ PROF_API void prof__interrupted(const prof__record *seen, const prof__record *ow
 #endif
 
 /* A variable of each thread. With gcc for Windows that is a call each time, and it is gone before
-   the thread is: there it lies in a section that the system copies for each thread, by a name that
-   is the same with -flto (not with PROF_STATIC: prof__threads_reap finds what has ended). */
-#if defined(_WIN32) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(PROF_STATIC)
+   the thread is: there it lies in a section that the system copies for each thread. */
+#if defined(_WIN32) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #  define PROF__THREAD __attribute__((section(".tls$"), used))
 #  define PROF__TLS prof__tls_image PROF__LABEL("prof__tls_image")
 #  define prof__tls (*prof__tls_here())
-PROF__INLINE prof__tls_data *prof__tls_here(void) {
-    prof__tls_data *at;
-    uintptr_t all;
-    __asm__("{movl _tls_index(%%rip), %k0|mov %k0, DWORD PTR _tls_index[rip]}\n\t"
-            "{movq %%gs:88, %1|mov %1, QWORD PTR gs:88}\n\t"
-            "{movq (%1,%0,8), %0|mov %0, QWORD PTR [%1+%0*8]}\n\t"
-            "{leaq " PROF__LABELED("prof__tls_image") "@secrel32(%0), %0|"
-            "lea %0, " PROF__LABELED("prof__tls_image") "@secrel32[%0]}" : "=&r"(at), "=&r"(all));
-    return at;
-}
 #else
 #  define PROF__TLS prof__tls
 #  if defined(_MSC_VER) && !defined(__clang__)
@@ -1793,6 +1781,21 @@ PROF__DATA __thread prof__tls_data prof__tls PROF__LABEL("prof__tls") PROF__TLS_
 PROF__DATA __thread prof__tls_data prof__tls PROF__TLS_MODEL;
 #    endif
 #  endif
+#endif
+#ifdef prof__tls
+#  ifndef PROF_STATIC
+extern prof__tls_data PROF__TLS;
+#  endif
+PROF__INLINE prof__tls_data *prof__tls_here(void) {
+    char *copy;                          /* less the address of what it is a copy of */
+    uintptr_t all;
+    __asm__("{movl _tls_index(%%rip), %k0|mov %k0, DWORD PTR _tls_index[rip]}\n\t"
+            "{movq %%gs:88, %1|mov %1, QWORD PTR gs:88}\n\t"
+            "{movq (%1,%0,8), %0|mov %0, QWORD PTR [%1+%0*8]}\n\t"
+            "{leaq _tls_start(%%rip), %1|lea %1, _tls_start[rip]}\n\t"
+            "{subq %1, %0|sub %0, %1}" : "=&r"(copy), "=&r"(all) : : "cc");
+    return PROF__CAST(prof__tls_data *, PROF__CAST(void *, copy + PROF__BITS(&prof__tls_image)));
+}
 #endif
 
 #if PROF__TICKS
@@ -2603,12 +2606,10 @@ union _LARGE_INTEGER;
 struct _CONSOLE_SCREEN_BUFFER_INFO;
 struct _FILETIME;
 struct _RTL_CRITICAL_SECTION;
-PROF__OS(int) CloseHandle(void *);
 PROF__OS(int) GetConsoleScreenBufferInfo(void *, struct _CONSOLE_SCREEN_BUFFER_INFO *);
 PROF__OS(unsigned long) GetCurrentThreadId(void);
 PROF__OS(unsigned long) GetEnvironmentVariableW(const wchar_t *, wchar_t *, unsigned long);
 PROF__OS(unsigned long) GetFullPathNameW(const wchar_t *, unsigned long, wchar_t *, wchar_t **);
-PROF__OS(unsigned long) GetLastError(void);
 PROF__OS(unsigned long) GetModuleFileNameW(prof__dll *, wchar_t *, unsigned long);
 PROF__OS(int) GetModuleHandleExW(unsigned long, const wchar_t *, prof__dll **);
 PROF__OS(prof__far) GetProcAddress(prof__dll *, const char *);
@@ -2619,13 +2620,11 @@ PROF__OS(void) InitializeCriticalSection(struct _RTL_CRITICAL_SECTION *);
 PROF__OS(prof__dll *) LoadLibraryW(const wchar_t *);
 PROF__OS(int) MoveFileExW(const wchar_t *, const wchar_t *, unsigned long);
 PROF__OS(int) MultiByteToWideChar(unsigned, unsigned long, const char *, int, wchar_t *, int);
-PROF__OS(void *) OpenThread(unsigned long, int, unsigned long);
 PROF__OS(int) QueryPerformanceCounter(union _LARGE_INTEGER *);
 PROF__OS(int) QueryPerformanceFrequency(union _LARGE_INTEGER *);
 PROF__OS(unsigned short) RtlCaptureStackBackTrace(unsigned long, unsigned long, void **,
                                                   unsigned long *);
 PROF__OS(int) SwitchToThread(void);
-PROF__OS(unsigned long) WaitForSingleObject(void *, unsigned long);
 PROF__OS(int) WideCharToMultiByte(unsigned, unsigned long, const wchar_t *, int, char *, int,
                                   const char *, int *);
 #  endif
@@ -2765,9 +2764,7 @@ PROF__FN uint64_t prof__os_thread_id(void) {
 /* What the port keeps for the process. lock is written by whoever takes it, all else under the
    lock. */
 static struct prof__port {
-#if defined(_WIN32)
-    uint64_t reaped_ns;                  /* when prof__threads_reap looked last */
-#elif PROF__POSIX
+#if PROF__POSIX
     pthread_key_t exit_key;              /* its value is set in threads whose exit is awaited */
     bool exit_key_made;
 #endif
@@ -4445,7 +4442,6 @@ typedef struct prof__state {
                                             are to come */
     uint32_t copy, copy_skipped;         /* the vfork child that is here, a process; 0: none.
                                             `skipped` before it came */
-    uint32_t thread;                     /* Windows: the id of who has it; 0: nobody, or not yet */
     uintptr_t handle;                    /* of the context; 0: it was never left. Under the lock */
     uint64_t last, bias;                 /* slow clocks: last tick seen, and what was added to it */
     prof__bounds stack;                  /* the memory in which its call stack was last found */
@@ -5094,9 +5090,7 @@ __attribute__((section(".CRT$XLY"), used))
 #  endif
 static void (__stdcall *const prof__exit_entry)(void *, unsigned long, void *) = prof__at_exit;
 #  define prof__exit_key_make() ((void)0)
-PROF__FN void prof__at_thread_exit(prof__state *t) {
-    PROF__STORE(t->thread, (uint32_t)GetCurrentThreadId());
-}
+#  define prof__at_thread_exit() ((void)0)
 #elif PROF__POSIX
 PROF__FN void prof__at_exit(void *used) {
     (void)used;
@@ -5108,8 +5102,7 @@ PROF__FN void prof__exit_key_make(void) {
     prof__port.exit_key_made = pthread_key_create(&prof__port.exit_key, prof__at_exit) == 0;
     pthread_atfork(NULL, NULL, prof__child_after_fork);
 }
-PROF__FN void prof__at_thread_exit(prof__state *t) {
-    (void)t;
+PROF__FN void prof__at_thread_exit(void) {
     if (prof__port.exit_key_made) pthread_setspecific(prof__port.exit_key, &prof__trace);
 }
 #  if defined(__GNUC__) && !defined(__TINYC__)
@@ -5121,7 +5114,7 @@ __attribute__((destructor)) PROF__FN void prof__exit_key_delete(void) {
 #  endif
 #else
 #  define prof__exit_key_make() ((void)0)
-#  define prof__at_thread_exit(t) ((void)0)
+#  define prof__at_thread_exit() ((void)0)
 #endif
 
 PROF__INLINE uint64_t prof__now_ticks(prof_clock clock, const prof_platform *platform) {
@@ -6466,46 +6459,6 @@ PROF__CALL void prof_thread_end(void) {
     prof__leave(tls);
 }
 
-#if defined(_WIN32)
-/* Is this thread gone? While another one has its number it seems to be there. */
-PROF__FN bool prof__thread_gone(uint32_t id) {
-    void *thread = OpenThread(0x100000 /* SYNCHRONIZE */, 0, id);
-    bool gone = !thread && GetLastError() == 87;         /* ERROR_INVALID_PARAMETER: no thread */
-    if (thread) gone = WaitForSingleObject(thread, 0) == 0;
-    if (thread) (void)CloseHandle(thread);
-    return gone;
-}
-
-/* Gives back what terminated threads had, which could not do it. At a start, and where no state is
-   free, but not for each of many threads. The caller, whose TLS it is, stands in for them. */
-PROF__FN void prof__threads_reap(prof__tls_data *tls) {
-    const prof__tls_data own = *tls;
-    prof__state *t;
-    bool looks;
-    prof__lock();
-    looks = !prof__trace.open || (!prof__trace.pool.free_states &&
-                                  prof__os_now() - prof__port.reaped_ns > 10000000u);
-    if (looks) prof__port.reaped_ns = prof__os_now();
-    while (looks) {
-        t = prof__recorder.owned;
-        while (t && !(t->thread && prof__thread_gone(t->thread))) t = t->next;
-        if (!t) break;
-        t->thread = 0;
-        prof__unlock();
-        PROF__STORE(t->lock, 0u);
-        tls->hot = &t->hot;
-        tls->generation = t->generation;
-        tls->busy = 0;
-        prof_thread_end();
-        prof__lock();
-    }
-    prof__unlock();
-    *tls = own;
-}
-#else
-#  define prof__threads_reap(slot) ((void)(slot))
-#endif
-
 /* A free state or a new one, which records in the open generation from now on. What is kept for
    threads goes last. NULL: no room, or max_threads. Under the lock. */
 PROF__FN prof__state *prof__state_find(uint32_t stale, uint64_t id) {
@@ -6547,7 +6500,6 @@ PROF__FN prof__state *prof__attach(prof__tls_data *tls, uint32_t *refused) {
     prof__state *t = NULL;
     prof__hot *hot = tls->hot;
     uint32_t on;
-    prof__threads_reap(tls);
     if (!prof__lock_briefly()) {
         PROF__COUNT(prof__loose.dropped_busy);
         *refused = PROF__LOAD(prof__on);
@@ -6563,7 +6515,7 @@ PROF__FN prof__state *prof__attach(prof__tls_data *tls, uint32_t *refused) {
     }
     prof__unlock();
     if (!t) return NULL;
-    prof__at_thread_exit(t);
+    prof__at_thread_exit();
     tls->hot = &t->hot;
     PROF__SIGNAL_FENCE();
     tls->generation = t->generation;
@@ -9023,12 +8975,11 @@ PROF__CALL void *prof_context_switch(void *context) {
             handle = from->handle;
         }
         if (to) to->parked = false;
-        if (to) to->thread = 0;
         prof__unlock();
     }
     if (leaves) {
         if (from) prof__state_unlock(from);
-        if (to) prof__at_thread_exit(to);
+        if (to) prof__at_thread_exit();
         tls->hot = to ? &to->hot : &prof__nowhere;
         PROF__SIGNAL_FENCE();
         tls->generation = to ? on : 1;
@@ -20383,7 +20334,6 @@ PROF__FN prof_result prof__session_begin(const prof_desc *desc) {
     prof_desc none;
     prof_result result;
     memset(&none, 0, sizeof none);
-    prof__threads_reap(prof__tls_get());
     prof__lock();
     result = prof__session_open(s, desc ? desc : &none);
     prof__unlock();

@@ -139,37 +139,6 @@ static void test_memory_goes(void) {
     VirtualFree(before, 0, MEM_RELEASE);
 }
 
-static DWORD WINAPI sleeper(void *ready) {
-    PROF_BEGIN("terminated");
-    SetEvent((HANDLE)ready);
-    Sleep(INFINITE);
-    return 0;
-}
-
-static void test_terminated_threads(void) {
-    HANDLE ready = CreateEvent(NULL, FALSE, FALSE, NULL);
-    int i, round;
-    for (round = 0; round < 2; round++) {
-        EQUAL(prof_start(NULL), PROF_OK);
-        for (i = 0; i < 300; i++) {
-            HANDLE h = CreateThread(NULL, 0, sleeper, ready, 0, NULL);
-            WaitForSingleObject(ready, INFINITE);
-            TerminateThread(h, 1);
-            WaitForSingleObject(h, INFINITE);
-            CloseHandle(h);
-            if (i == 250) Sleep(20);     /* it looks for them once in 10 ms */
-        }
-        prof_stop();
-        EQUAL(prof_get_stats(NULL).recorded, 300);
-        EQUAL(prof_get_stats(NULL).unfinished, 300);
-    }
-    EQUAL(prof_start(NULL), PROF_OK);
-    zone();
-    prof_stop();
-    EQUAL(prof_get_stats(NULL).recorded, 1);
-    CloseHandle(ready);
-}
-
 #  ifdef __cplusplus
 struct ending { int used; ~ending() { zone(); } };
 static thread_local ending at_end;
@@ -490,7 +459,6 @@ int main(void) {
     RUN(test_pthreads);
 #  endif
     RUN(test_memory_goes);
-    RUN(test_terminated_threads);
 #  ifdef __cplusplus
     RUN(test_destructors);
 #  endif
