@@ -18484,7 +18484,7 @@ PROF__FN PROF__RACES void prof__dump_states(prof__raw *w, const struct prof_trac
         if (!open) continue;
         if (s->mode == PROF_MODE_RING && !prof__dump_row(w, row, NULL)) continue;
         if (!PROF__LOAD(t->sums.on)) prof__dump_open(w, t, row);
-        else if (PROF__LOAD(t->sums.since) >= w->now.tick)   /* just now: again, to its end */
+        else if (t->segment && PROF__LOAD(t->sums.since) >= w->now.tick)   /* ended since */
             prof__dump_segment(w, t->segment, NULL, NULL);
     }
 }

@@ -903,6 +903,31 @@ static void test_dumped_when_it_was(void) {
     EQUAL(items[0].value, 7 * zones);
 }
 
+static void *dumped_here(void *text) {
+    PROF_SCOPE("late");
+    return prof_dump(test_text_sink((test_text *)text)) == PROF_OK ? NULL : text;
+}
+
+/* A thread that came too late for a timeline, while the clock stands where it began. */
+static void test_dumped_at_tick_0(void) {
+    prof_desc desc = test_desc();
+    pthread_t thread;
+    test_text text;
+    void *failed;
+    memset(&text, 0, sizeof text);
+    desc.memory = arena;
+    desc.memory_size = 256 << 10;
+    desc.max_threads = 2;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 40000; i++) { PROF_SCOPE("zone"); }
+    pthread_create(&thread, NULL, dumped_here, &text);
+    pthread_join(thread, &failed);
+    EQUAL(failed == NULL, true);
+    test_text_clear(&text);
+    prof_stop();
+    EQUAL(prof_get_stats(NULL).recorded + prof_get_stats(NULL).summed, 40001);
+}
+
 static void *names_without_end(void *data) {
     char name[32];
     int i;
@@ -1107,6 +1132,7 @@ int main(void) {
     RUN(test_room_for_threads);
     RUN(test_a_thread_a_request);
     RUN(test_dumped_when_it_was);
+    RUN(test_dumped_at_tick_0);
     RUN(test_more_names_than_are_kept);
     RUN(test_full_at_tick_0);
     RUN(test_deep_zones);
