@@ -5124,7 +5124,7 @@ PROF__INLINE uint64_t prof__now_ticks(prof_clock clock, const prof_platform *pla
 
 PROF__FN uint64_t prof__session_now(const struct prof_trace *s) {
     uint64_t now = prof__now_ticks(s->clock, &s->platform) + s->bias;
-    return now >> 63 ? 0 : now;          /* it has been set back below 0 */
+    return s->clock == PROF_CLOCK_PLATFORM && now >> 63 ? 0 : now;   /* set back below 0 */
 }
 
 /* The same by a state's clock. It never goes back within a thread: a step back is counted. */

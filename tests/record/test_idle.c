@@ -163,11 +163,26 @@ static void test_end_after_the_stop(void) {
     EQUAL(prof_get_stats(NULL).lost, 0);
 }
 
+/* PROF_NOW() counts in the upper half of 64 bits. */
+static void test_upper_half(void) {
+    uint64_t before = idle_ticks;
+    prof_average row;
+    idle_ticks |= (uint64_t)1 << 63;
+    EQUAL(prof_start(NULL), PROF_OK);
+    PROF_BEGIN("open");
+    idle_ticks += 100000;
+    usleep(120000);                      /* a shorter session's rate is the process's */
+    EQUAL(prof_key_averages(prof_stop(), NULL, &row, 1), 1);
+    CHECK(row.cpu_time_total_ns > 0, "an open zone took no time");
+    idle_ticks = before;
+}
+
 int main(void) {
     RUN(test_end_after_the_stop);
     RUN(test_open_after_idle);
     RUN(test_os_clock_by_hand);
     RUN(test_one_pair_of_clocks);
     RUN(test_rate_of_a_short_session);
+    RUN(test_upper_half);
     return test_end();
 }
