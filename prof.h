@@ -115,10 +115,10 @@
        A signal handler may mark zones and call prof_push, prof_pop, prof_instant, prof_counter,
        even in the middle of a begin or an end. It must end what it begins, and return (no longjmp).
        What it marks while its thread is in the slow path (first zone, new chunk, new name, an
-       argument, slow clock) is dropped: dropped_busy. If the zone around a handler's zones was
-       dropped or just recorded, the trace has a zone "(lost)" instead, which is counted: lost. A
-       handler must not call prof_start, prof_stop, prof_step, prof_thread_end, prof_get_stats or
-       queries.
+       argument, slow clock) is dropped: dropped_busy; as is all that the thread marks later, if
+       a handler leaves that path by siglongjmp. If the zone around a handler's zones was dropped
+       or just recorded, the trace has a zone "(lost)" instead, which is counted: lost. A handler
+       must not call prof_start, prof_stop, prof_step, prof_thread_end, prof_get_stats or queries.
        After fork() the child records nothing until it calls prof_start() (or see prof_start_env);
        what a child of _Fork() records is lost, its parent's session goes on.
        A child of vfork() shares its parent's memory. It must end its zones before exec(), and end
@@ -2862,7 +2862,7 @@ PROF__FN bool prof__yield(void) {
 }
 
 PROF__FN void prof__take_lock(volatile uint32_t *lock) {
-    while (!prof__try(lock))
+    while (!prof__try(lock) && !prof__mine(lock))   /* its own: siglongjmp left it behind */
         if (prof__yield()) prof__release(lock);
 }
 

@@ -109,6 +109,18 @@ static void jump_twice(bool exits) {
 }
 
 static void test_jump(void) { jump_twice(false); }
+
+/* Who left by siglongjmp while it had the lock of all threads waits for nobody. */
+static void test_jump_with_the_lock(void) {
+    prof_desc desc = test_desc();
+    desc.platform.now = now_interrupted;
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BLOCK("before") {}
+    jump_exits = false;
+    interrupt = act_jump;
+    if (!sigsetjmp(jump_to, 1)) (void)prof_now();
+    EQUAL(prof_get_stats(prof_stop()).recorded, 1);
+}
 static void test_exit(void) { jump_twice(true); }
 
 #ifdef STEP_WHY
@@ -403,6 +415,7 @@ int main(void) {
 #endif
     RUN(test_range_in_the_clock);
     RUN(test_jump);
+    RUN(test_jump_with_the_lock);
     RUN(test_exit);
     RUN(test_ring);
     RUN(test_thread_end);
