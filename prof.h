@@ -11045,8 +11045,7 @@ PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
 
 typedef struct prof__tree {
     struct prof_trace *s;
-    prof_event *made;                    /* the last, a thread's last has depth 0; NULL: none, or
-                                            no room */
+    prof_event *made;                    /* the last of this row; NULL: there was no room */
     size_t room;                         /* events in all; none once they ran out */
     bool instants;                       /* a zone took no time: one thread's may be out of order */
 } prof__tree;
@@ -11095,6 +11094,12 @@ PROF__EAGER void prof__tree_add(void *tree, const prof__close *c) {
 
 /* The same where a pointer leads to it. */
 PROF__FN void prof__tree_take(void *tree, const prof__close *c) { prof__tree_add(tree, c); }
+
+/* Called before the zones of each row; without it those of a target's row CPU are left out. */
+PROF__FN void prof__tree_row(void *tree, const prof__row *row) {
+    (void)row;
+    ((prof__tree *)tree)->made = NULL;
+}
 
 /* The order of a trace's events: (start, -end, thread, depth), those from outside before zones.
    Sorts are stable, so that equal events stay in the order of their ends. */
@@ -13153,6 +13158,7 @@ PROF__FN void prof__analyse_now(struct prof_trace *s) {
     feed.take = prof__tree_take;
     feed.segment = PROF__BARE ? NULL : prof__tree_segment;
     feed.ran = prof__who_ran();
+    feed.row = prof__tree_row;
     feed.event = prof__wide(s) ? &tree.made : NULL;
     feed.user = &tree;
     prof__read_rows(s, &feed, &tree.room);

@@ -103,7 +103,7 @@ def table(name, file):
     for line, count in ours.items():
         row = line[:55].strip()
         if count > 0 and row not in known and not is_annotation(name, row) and \
-                not line.startswith(("Device 0 busy", "Recursion")):
+                not line.startswith(("Device 0 busy", "Recursive")):
             yield f"not PyTorch's: {line}"
 
 

@@ -250,7 +250,7 @@ printf '[%s,%s,%s]' \
 says report_same_id '"b",1,1.000,1.000,1.000,1.000,1.000,3.000,' 0 \
     "$prof" report -f csv --name b "$out/same_id.json"
 says stacks_same_id 'b;k 3' 0 "$prof" stacks -m self_cuda_time_total "$out/same_id.json"
-try report_no_recursion sh -c "! '$prof' report '$now' | grep Recursion"
+try report_no_recursion sh -c "! '$prof' report '$now' | grep Recursive"
 says report_csv '"aten::addmm",1,120.000,110.500' 0 "$prof" report --format csv "$now"
 says report_help 'usage: prof report' 0 "$prof" report --help
 says report_no_file 'usage: prof report' 2 "$prof" report

@@ -257,7 +257,7 @@ static void test_clocks(void) {
 /* A clock that jumps, and one that is wrong: both are told. */
 static void test_odd_clocks(void) {
     uint32_t queue = prof_queue(device, "compute");
-    uint64_t token, i;
+    uint64_t token = 0, i;
     prof_trace *trace;
     test_text text;
     start_at_zero();

@@ -231,8 +231,10 @@ for cc in gcc 'g++ -x c++' clang; do
 done
 $quick_cc -O0 -w -I. -c $out/body.c -o $out/body.o || failed=1
 cp $out/body.o $out/again.o
-says 'two implementations' 'multiple definition of .prof__.*_of_PROF_IMPLEMENTATION_' \
+says 'two implementations' 'multiple definition of .prof_' \
     gcc $out/main.c -I. $out/body.o $out/again.o -o $out/program
+cp $out/said $out/doubled
+check 'two implementations, whose names say so' grep -q 'of_PROF_IMPLEMENTATION_' $out/doubled
 says "lwIP's sockets before the implementation" 'include lwip/sockets.h, .* after it' \
     gcc '-Dclose(s)=lwip_close(s)' -fsyntax-only -I. $out/body.c
 says 'PROF_NOW in one file only' PROF_IMPLEMENTATION_.*_with_PROF_NOW \

@@ -453,6 +453,16 @@ def written(path):
     return hashlib.sha256(data).hexdigest().encode() if b'\0' in data else data
 
 
+def without_losses(picture):
+    """A flame graph without the lines that tell losses: they are of 17 px, and of other texts."""
+    lines = picture.split(b'\n')
+    rest = [line for line in lines if not line.startswith(b'<text class="lost"')]
+    lower = 17 * (len(lines) - len(rest))
+    return re.sub(rb'( y="| height="|viewBox="0 0 \d+ )(\d+)',
+                  lambda found: found[1] + b'%d' % (int(found[2]) - lower * (int(found[2]) >= 64)),
+                  b'\n'.join(rest))
+
+
 def command_pieces(old, new, words, traces):
     """The differences of what a command answers to the same traces, and of the file it writes."""
     name, answers = ' '.join(words), []
@@ -461,6 +471,7 @@ def command_pieces(old, new, words, traces):
         os.makedirs(folder, exist_ok=True)
         out, errors, status = answer([os.path.abspath(side.command)] + words + traces, 100,
                                      cwd=folder)
+        out = without_losses(out) if words[0] == 'flamegraph' else out
         text = out + b'\n-- status %d\n' % status + errors
         for made in sorted(os.listdir(folder)):
             text += b'\n-- ' + made.encode() + b'\n' + written(folder + '/' + made)
