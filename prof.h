@@ -6927,10 +6927,11 @@ PROF__CALL void prof__interrupted(const prof__record *seen, const prof__record *
     prof__tls_data *tls = prof__tls_get();
     prof__state *t = prof__tls_state(tls);
     prof__record *at = (prof__record *)(uintptr_t)(seen + 1);
-    bool here = at >= t->begin && at < t->hot.cursor, before = false, entered;
+    bool here, before = false, entered;
     uint32_t word = 0;
     if (at == own || at->site_depth) return;
     entered = prof__enter(tls);          /* false: a slow path is about to begin, or has ended */
+    here = at >= t->begin && at < t->hot.cursor;   /* now that no handler moves them */
     for (const prof__segment *g = prof__is_open(t) ? PROF__ACQUIRE(t->row->first) : NULL; g;
          g = PROF__ACQUIRE(g->next))
         before |= at >= PROF__LOAD(g->begin) && at < PROF__LOAD(g->end);
