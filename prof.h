@@ -4575,7 +4575,7 @@ typedef struct prof__pool {
 /* @SUMS: zones that have no record. What is merged is @AGGREGATE's, when it is asked for. */
 typedef struct prof__summed {
     bool on;                             /* when the arena is full threads go on in sums */
-    bool any_deep;                      /* there are deep zones */
+    bool any_deep;                       /* there are deep zones */
     uint32_t timeline_ends;              /* the site of that instant; 0: none yet */
     uint64_t full_tick;                  /* when the first timeline ended; 0: none did */
     size_t each;                         /* what a thread takes to begin in sums */
@@ -6927,11 +6927,11 @@ PROF__CALL void prof__interrupted(const prof__record *seen, const prof__record *
     prof__tls_data *tls = prof__tls_get();
     prof__state *t = prof__tls_state(tls);
     prof__record *at = (prof__record *)(uintptr_t)(seen + 1);
-    bool here, before = false, entered;
+    bool here = at >= t->begin && at < t->hot.cursor, before = false, entered;
     uint32_t word = 0;
     if (at == own || at->site_depth) return;
     entered = prof__enter(tls);          /* false: a slow path is about to begin, or has ended */
-    here = at >= t->begin && at < t->hot.cursor;   /* now that no handler moves them */
+    if (t->sums.on) here = at >= t->begin && at < t->hot.cursor;   /* a handler may have moved it */
     for (const prof__segment *g = prof__is_open(t) ? PROF__ACQUIRE(t->row->first) : NULL; g;
          g = PROF__ACQUIRE(g->next))
         before |= at >= PROF__LOAD(g->begin) && at < PROF__LOAD(g->end);
