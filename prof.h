@@ -1433,50 +1433,6 @@ PROF_API size_t prof_trace_memory_size(const prof_trace_desc *desc, const prof_e
    small. */
 PROF_API prof_result prof_trace_from_events(const prof_trace_desc *desc, const prof_event *events,
                                             size_t count, prof_trace **trace);
-
-/* ---- Keys: names of members in a Chrome trace, for tools ---- */
-
-/* Of an event's arguments. */
-#define PROF_KEY_EXTERNAL_ID  "External id"
-#define PROF_KEY_RECORD_ID    "Record function id"
-#define PROF_KEY_CORRELATION  "correlation"
-#define PROF_KEY_SHAPES       "Input Dims"
-#define PROF_KEY_DTYPES       "Input type"
-#define PROF_KEY_CONCRETE     "Concrete Inputs"
-#define PROF_KEY_OVERLOAD     "Overload Name"
-#define PROF_KEY_STACK        "Call stack"
-#define PROF_KEY_SEQUENCE     "Sequence number"
-#define PROF_KEY_FWD_THREAD   "Fwd thread id"
-#define PROF_KEY_FLOPS        "Flops"
-#define PROF_KEY_NODE         "Node ID"
-#define PROF_KEY_SOURCE       "source"
-#define PROF_KEY_ZONE         "Zone id"
-#define PROF_KEY_ZONE_PARENT  "Zone parent id"
-#define PROF_KEY_LATENCY      "Launch latency (us)"
-#define PROF_KEY_COVER        "cover"
-#define PROF_KEY_DEVICE_TYPE  "Device Type"
-#define PROF_KEY_DEVICE       "device"
-#define PROF_KEY_DEVICE_INDEX "Device Id"
-#define PROF_KEY_ADDRESS      "Addr"
-#define PROF_KEY_BYTES        "Bytes"
-#define PROF_KEY_TOTAL        "Total Allocated"
-#define PROF_KEY_CATEGORY     "Category"
-#define PROF_KEY_MISSED       "Missed"
-/* In the head: see prof_write_chrome. */
-#define PROF_KEY_SUMS         "sums"
-#define PROF_KEY_SUMS_BY_SITE "sums_by_site"
-#define PROF_KEY_SITES        "sites"
-#define PROF_KEY_SUMMED       "summed"
-#define PROF_KEY_TIMELINE_END "timeline_end_ns"
-#define PROF_KEY_SESSION      "session_ns"
-#define PROF_KEY_ZONE_IDS     "zone_ids"
-#define PROF_KEY_COUNTERS     "counters"
-#define PROF_KEY_DEVICE_TYPES "device_types"
-#define PROF_KEY_DEVICES      "devices"
-/* Of a row of its sums: key, member of prof_average. */
-#define PROF_SUM_FIELDS(X) \
-    X("count", count) X("total", cpu_time_total_ns) X("self", self_cpu_time_total_ns) \
-    X("min", min_ns) X("max", max_ns) X("p50", p50_ns) X("p90", p90_ns) X("p99", p99_ns)
 #endif
 
 /* ---- @API-INLINE: what the macros compile to; not for direct use ----
@@ -8409,16 +8365,16 @@ enum {
    list), the field of its dtypes, what the session must want, key in a Chrome trace. Zones have the
    first nine, in records of these numbers, dtypes with shapes; the last two are prof_submit's. */
 #define PROF__FIELDS_EACH(X) \
-    X(SHAPES, SHAPES, input_shapes, input_count, DTYPES, SHAPES, PROF_KEY_SHAPES) \
+    X(SHAPES, SHAPES, input_shapes, input_count, DTYPES, SHAPES, "Input Dims") \
     X(STRIDES, SHAPES, strides, input_count, NONE, SHAPES, "Input Strides") \
     X(OUTPUTS, SHAPES, output_shapes, output_count, OUTPUT_DTYPES, SHAPES, NULL) \
     X(TENSORS, TENSORS, tensors, tensor_count, NONE, SHAPES, NULL) \
-    X(CONCRETE, TEXTS, concrete_inputs, input_count, NONE, SHAPES, PROF_KEY_CONCRETE) \
-    X(STACKED, STACK, stack, stack_count, NONE, DETAILS, PROF_KEY_STACK) \
+    X(CONCRETE, TEXTS, concrete_inputs, input_count, NONE, SHAPES, "Concrete Inputs") \
+    X(STACKED, STACK, stack, stack_count, NONE, DETAILS, "Call stack") \
     X(KWINPUTS, JSON, kwinputs, has, NONE, SHAPES, "kwinputs") \
-    X(OVERLOAD, TEXT, overload_name, has, NONE, DETAILS, PROF_KEY_OVERLOAD) \
+    X(OVERLOAD, TEXT, overload_name, has, NONE, DETAILS, "Overload Name") \
     X(HIERARCHY, TEXT, module_hierarchy, has, NONE, MODULES, "Module Hierarchy") \
-    X(DTYPES, TEXTS, dtypes, input_count, NONE, SHAPES, PROF_KEY_DTYPES) \
+    X(DTYPES, TEXTS, dtypes, input_count, NONE, SHAPES, "Input type") \
     X(OUTPUT_DTYPES, TEXTS, output_dtypes, output_count, NONE, SHAPES, NULL) \
     X(BACKEND, TEXT, backend, has, NONE, DETAILS, "Backend") \
     X(TRACE_NAME, TEXT, trace_name, has, NONE, DETAILS, NULL)
@@ -15243,11 +15199,11 @@ PROF__FN void prof__chrome_carried(prof__out *o, const prof_extra *x) {
     };
     for (size_t i = 0; i < sizeof order; i++) prof__chrome_field(o, x, order[i]);
     if (x->has & PROF_HAS_SEQUENCE_NR && x->sequence_nr >= 0)
-        prof__out_f(o, "%,\"" PROF_KEY_SEQUENCE "\":%i,\"" PROF_KEY_FWD_THREAD "\":%u",
+        prof__out_f(o, "%,\"Sequence number\":%i,\"Fwd thread id\":%u",
                     x->sequence_nr, x->has & PROF_HAS_FWD_THREAD ? x->fwd_thread : (uint64_t)0);
-    if (x->flops) prof__out_f(o, "%,\"" PROF_KEY_FLOPS "\":%i", x->flops);
+    if (x->flops) prof__out_f(o, "%,\"Flops\":%i", x->flops);
     if (x->has & PROF_HAS_NODE_ID)
-        prof__out_f(o, "%,\"" PROF_KEY_NODE "\":%i", (int64_t)x->node_id);
+        prof__out_f(o, "%,\"Node ID\":%i", (int64_t)x->node_id);
     for (uint32_t i = 0; i < x->counter_count && i < prof__counting.count; i++)
         prof__out_f(o, "%,\"%s\":%i", prof__counting.names[i], x->counters[i]);
 }
@@ -15255,8 +15211,7 @@ PROF__FN void prof__chrome_carried(prof__out *o, const prof_extra *x) {
 /* Writes the parent's id where times do not show the parent, and an event's own id where some event
    names it as its parent: see "parents that times do not show" below. */
 PROF__FN void prof__chrome_ids(prof__out *o, uint32_t parent) {
-    prof__out_f(o, "%,\"" PROF_KEY_ZONE_PARENT "\":%i",
-                parent == PROF_NONE ? 0 : (int64_t)parent + 1);
+    prof__out_f(o, "%,\"Zone parent id\":%i", parent == PROF_NONE ? 0 : (int64_t)parent + 1);
 }
 
 /* ---- sites: see prof_chrome_source ---- */
@@ -15306,12 +15261,12 @@ PROF__FN const prof_site *prof__chrome_site(const struct prof_trace *s, uint32_t
 
 /* "sites": see prof_write_chrome. */
 PROF__FN void prof__chrome_sites(prof__out *o, const struct prof_trace *s) {
-    o->comma = ",\"" PROF_KEY_SITES "\":[";
+    o->comma = ",\"sites\":[";
     for (uint32_t i = 1; prof__sources.listed && i <= s->sites; i++) {
         const prof_site *site = prof__site_placed(i);
         char source[PROF__SOURCE];
         if (!site || prof__sources.shared[i]) continue;
-        prof__out_f(o, "%,\n{\"name\":\"%j\",\"" PROF_KEY_SOURCE "\":\"%j\"}", site->name,
+        prof__out_f(o, "%,\n{\"name\":\"%j\",\"source\":\"%j\"}", site->name,
                     prof__site_source(site, source));
     }
     if (!o->comma[1]) prof__out_text(o, "]");
@@ -15320,18 +15275,18 @@ PROF__FN void prof__chrome_sites(prof__out *o, const struct prof_trace *s) {
 /* Its id in the execution trace. */
 PROF__FN void prof__chrome_record(prof__out *o, const struct prof_trace *s, const prof_event *e) {
     if (s->record_ids && prof__is_node(e))
-        prof__out_f(o, "%,\"" PROF_KEY_RECORD_ID "\":%u", prof__record_id(s, e));
+        prof__out_f(o, "%,\"Record function id\":%u", prof__record_id(s, e));
 }
 
 /* Writes the arguments from prof_event.extra, and that id among them. */
 PROF__FN void prof__chrome_extra(prof__out *o, const struct prof_trace *s, const prof_event *e) {
     const prof_extra *x = e->extra;
-    if (x->external_id) prof__out_f(o, "%,\"" PROF_KEY_EXTERNAL_ID "\":%i", x->external_id);
+    if (x->external_id) prof__out_f(o, "%,\"External id\":%i", x->external_id);
     prof__chrome_carried(o, x);
     prof__chrome_record(o, s, e);
     if (x->has & PROF_HAS_KEPT_TEXT || (!x->metadata_json && prof__is_gpu(e) &&
                                         x->has & (PROF_HAS_ID | PROF_HAS_LINK)))
-        prof__out_f(o, "%,\"" PROF_KEY_CORRELATION "\":%i",
+        prof__out_f(o, "%,\"correlation\":%i",
                     x->has & PROF_HAS_ID ? x->id : x->linked_correlation_id);
     if (!x->metadata_json || !*x->metadata_json) return;
     if (e->flags & PROF_EVENT_SUBMITTED && !prof__json_members(x->metadata_json))
@@ -15347,17 +15302,17 @@ PROF__FN void prof__chrome_arg_members(prof__out *o, const struct prof_trace *s,
     uint32_t i = 0;
     if (e->extra) prof__chrome_extra(o, s, e);
     else prof__chrome_record(o, s, e);
-    if (site) prof__chrome_string(o, PROF_KEY_SOURCE, prof__site_source(site, source));
+    if (site) prof__chrome_string(o, "source", prof__site_source(site, source));
     if (e->flags & PROF_EVENT_UNFINISHED) prof__out_f(o, "%,\"finished\":false");
     if (e->flags & PROF_EVENT_PARTIAL) prof__out_f(o, "%,\"partial\":true");
     if (e->device_type > PROF_DEVICE_CUDA) {
-        prof__out_f(o, "%,\"" PROF_KEY_DEVICE_TYPE "\":%u", (uint64_t)e->device_type);
+        prof__out_f(o, "%,\"Device Type\":%u", (uint64_t)e->device_type);
         if (!e->extra || !e->extra->metadata_json)
-            prof__out_f(o, "%,\"" PROF_KEY_DEVICE "\":%i", (int64_t)prof__device_index(e));
+            prof__out_f(o, "%,\"device\":%i", (int64_t)prof__device_index(e));
     }
     if (e->flags & (PROF__EVENT_NAMED | PROF__EVENT_TOLD)) i = (uint32_t)(e - s->events);
     if (e->flags & PROF__EVENT_NAMED)
-        prof__out_f(o, "%,\"" PROF_KEY_ZONE "\":%u", (uint64_t)i + 1);
+        prof__out_f(o, "%,\"Zone id\":%u", (uint64_t)i + 1);
     if (e->flags & PROF__EVENT_TOLD)
         prof__chrome_ids(o, e->device_type == PROF_DEVICE_CPU ? e->parent
                                                               : prof__launcher_of(s, i));
@@ -15401,7 +15356,7 @@ PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e)
     o->comma = ",\"args\":{";
     prof__chrome_arg_members(o, g->s, e);
     if (launch)
-        prof__out_f(o, "%,\"" PROF_KEY_LATENCY "\":%t",
+        prof__out_f(o, "%,\"Launch latency (us)\":%t",
                     PROF__MINUS(e->start_ns, (int64_t)launch->at));
     prof__out_text(o, o->comma[1] ? "}" : "}}");
     by = launch ? prof__launcher_of(g->s, i) : PROF_NONE;
@@ -15526,7 +15481,7 @@ PROF__FN void prof__chrome_devices(prof__out *o, const struct prof_trace *s) {
 }
 
 PROF__FN void prof__chrome_status(prof__out *o, const struct prof_trace *s) {
-    o->comma = ",\"" PROF_KEY_DEVICES "\":{";
+    o->comma = ",\"devices\":{";
     for (uint32_t i = 0; i < prof__devices.count; i++) {
         const char *status = prof__device_status(s, i);
         if (status) prof__out_f(o, "%,\"%j\":\"%j\"", prof__devices.list[i].desc.name, status);
@@ -15630,7 +15585,7 @@ PROF__FN bool prof__tell_parents(const struct prof_trace *s) {
         const char *json = e->extra ? e->extra->metadata_json : NULL;
         uint32_t from;
         if (e->device_type == PROF_DEVICE_CPU || prof__has(e) & PROF_HAS_KEPT_TEXT) continue;
-        if (json && strstr(json, "\"" PROF_KEY_CORRELATION "\"")) continue;   /* tells the call */
+        if (json && strstr(json, "\"correlation\"")) continue;   /* tells the call */
         from = prof__launcher_of(s, i);
         if (from != PROF_NONE ? !prof__tell(s, from, PROF_NONE)
                               : !e->extra || !e->extra->external_id) continue;
@@ -15652,18 +15607,17 @@ PROF__FN void prof__chrome_change(prof__out *o, const prof__gpu *g, const prof__
     const prof__stream at = { (int32_t)g->pid, 0, (int64_t)prof__chrome_tid(g->s, m->thread) };
     prof__chrome_open(o, PROF__INSTANT_PH, "cpu_instant_event", out ? "[OutOfMemory]" : "[memory]",
                       "", at, m->ns);
-    prof__out_f(o, ",\"args\":{\"" PROF_KEY_DEVICE_TYPE "\":%u,\"" PROF_KEY_DEVICE_INDEX "\":%i",
-                (uint64_t)block->device.type,
+    prof__out_f(o, ",\"args\":{\"Device Type\":%u,\"Device Id\":%i", (uint64_t)block->device.type,
                 (int64_t)(block->device.type ? block->device.index : -1));
-    if (!out) prof__out_f(o, ",\"" PROF_KEY_ADDRESS "\":%u", block->address);
-    prof__out_f(o, ",\"" PROF_KEY_BYTES "\":%i,\"" PROF_KEY_TOTAL "\":%i,\"Total Reserved\":0",
+    if (!out) prof__out_f(o, ",\"Addr\":%u", block->address);
+    prof__out_f(o, ",\"Bytes\":%i,\"Total Allocated\":%i,\"Total Reserved\":0",
                 missed ? PROF__MINUS(0, block->bytes) : m->bytes,
                 missed ? PROF__MINUS(m->total, m->bytes) : m->total);
     if (block->category & 7)
-        prof__out_f(o, ",\"" PROF_KEY_CATEGORY "\":\"%s\"", kinds[block->category & 7]);
+        prof__out_f(o, ",\"Category\":\"%s\"", kinds[block->category & 7]);
     o->comma = ",";
     if (m->category & PROF__MEMORY_TOLD) prof__chrome_ids(o, prof__memory_zone(g->s, m));
-    prof__out_text(o, missed ? ",\"" PROF_KEY_MISSED "\":true}}" : "}}");
+    prof__out_text(o, missed ? ",\"Missed\":true}}" : "}}");
 }
 
 PROF__FN void prof__chrome_moment_flow(prof__out *o, const prof__gpu *g, const prof__moment *m) {
@@ -15682,7 +15636,7 @@ PROF__FN void prof__chrome_beside(prof__out *o, const prof__gpu *g) {
         if (c->event == PROF_NONE) continue;
         prof__chrome_open(o, "X", "gpu_user_annotation", prof__chrome_name(s->events + c->event),
                           "", c->at, c->start_ns - (c->start_ns > INT64_MIN));
-        prof__out_f(o, ",\"dur\":%t,\"args\":{\"" PROF_KEY_COVER "\":true}}",  /* drawn, no event */
+        prof__out_f(o, ",\"dur\":%t,\"args\":{\"cover\":true}}",  /* drawn, no event */
                     PROF__PLUS(PROF__MINUS(c->end_ns, c->start_ns), 2));
     }
     if (s->outside.any_sequence) prof__chrome_pairs(o, g);
@@ -15823,7 +15777,7 @@ PROF__FN void prof__chrome_sums_list(prof__out *o, const struct prof_trace *s, b
     prof_average *rows = NULL;           /* those of PROF_MODE_AGGREGATE */
     prof__groups g;
     uint32_t n = 0;
-    o->comma = by_site ? ",\"" PROF_KEY_SUMS_BY_SITE "\":[" : ",\"" PROF_KEY_SUMS "\":[";
+    o->comma = by_site ? ",\"sums_by_site\":[" : ",\"sums\":[";
     memset(&by, 0, sizeof by);
     by.group_by_site = by_site;
     if (!prof__averages_of_sums(s, &by, &rows, &n)) {
@@ -15835,10 +15789,11 @@ PROF__FN void prof__chrome_sums_list(prof__out *o, const struct prof_trace *s, b
         prof_average a = rows ? rows[i] : prof__sums_average(s, g.rows[i].sums);
         if (!rows) a.site = by_site ? prof__site_placed(g.rows[i].first) : NULL;
         prof__out_f(o, "%,\n{\"name\":\"%j\"", a.key);
-#define PROF__SUM_PUT(key, member) prof__out_f(o, ",\"%s\":%i", key, (int64_t)a.member);
-        PROF_SUM_FIELDS(PROF__SUM_PUT)
+        prof__out_f(o, ",\"count\":%u,\"total\":%i,\"self\":%i,\"min\":%i,\"max\":%i", a.count,
+                    a.cpu_time_total_ns, a.self_cpu_time_total_ns, a.min_ns, a.max_ns);
+        prof__out_f(o, ",\"p50\":%i,\"p90\":%i,\"p99\":%i", a.p50_ns, a.p90_ns, a.p99_ns);
         if (a.site)
-            prof__out_f(o, ",\"" PROF_KEY_SOURCE "\":\"%j\"", prof__site_source(a.site, source));
+            prof__out_f(o, ",\"source\":\"%j\"", prof__site_source(a.site, source));
         prof__out_text(o, "}");
     }
     if (!o->comma[1]) prof__out_text(o, "]");
@@ -15850,9 +15805,9 @@ PROF__FN void prof__chrome_sums(prof__out *o, const struct prof_trace *s) {
     prof__scale scale;
     memset(&scale, 0, sizeof scale);
     if (s->built || !(stats.summed || s->sums.average)) return;
-    prof__out_f(o, ",\"" PROF_KEY_SUMMED "\":%u,\"" PROF_KEY_TIMELINE_END "\":%u,\""
-                   PROF_KEY_SESSION "\":%i", s->sums.average ? stats.recorded : stats.summed,
-                stats.timeline_ns, prof__to_ns(&scale, s->stop_tick));
+    prof__out_f(o, ",\"summed\":%u,\"timeline_end_ns\":%u,\"session_ns\":%i",
+                s->sums.average ? stats.recorded : stats.summed, stats.timeline_ns,
+                prof__to_ns(&scale, s->stop_tick));
     prof__chrome_sums_list(o, s, false);
     if (prof__sources.some) prof__chrome_sums_list(o, s, true);
 }
@@ -15864,14 +15819,14 @@ PROF__FN void prof__chrome_promises(prof__out *o, const struct prof_trace *s) {
     char text[64];
     uint32_t i = 0;
     for (; (name = prof_hw_counter_name(s, i)) != NULL; i++)
-        prof__out_f(o, i ? ",\"%j\"" : ",\"" PROF_KEY_COUNTERS "\":[\"%j\"", name);
+        prof__out_f(o, i ? ",\"%j\"" : ",\"counters\":[\"%j\"", name);
     if (i) prof__out_text(o, "]");
-    o->comma = ",\"" PROF_KEY_DEVICE_TYPES "\":{";
+    o->comma = ",\"device_types\":{";
     for (uint32_t k = 0; k < PROF__DEVICE_TYPES && s->device_types[k]; k++)
         prof__out_f(o, "%,\"%u\":\"%j\"", (uint64_t)s->device_types[k],
                     prof__text_upper(text, prof__device_title(s->device_types[k])));
     if (!o->comma[1]) prof__out_text(o, "}");
-    if (prof__tell_parents(s)) prof__out_text(o, ",\"" PROF_KEY_ZONE_IDS "\":true");
+    if (prof__tell_parents(s)) prof__out_text(o, ",\"zone_ids\":true");
 }
 
 /* ---- the legacy array. PyTorch: EventList.export_chrome_trace() ---- */

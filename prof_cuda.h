@@ -1977,7 +1977,7 @@ PROF_CUDA__FN void prof_cuda__hand(const char *r) {
     m.args = shared ? shared : m.own;
     if (!shared || shared == prof_cuda__.shared) m.l.p = m.args;
     m.l.end = m.args + PROF_CUDA__ARGS;
-    if (!shared && correlation) prof_cuda__member(&m.l, PROF_KEY_CORRELATION, correlation);
+    if (!shared && correlation) prof_cuda__member(&m.l, "correlation", correlation);
     if (!prof_cuda__event_of(r, k, &m)) return;
     if (m.l.p != m.args) m.x.metadata_json = m.args + 1;
     if (shared) m.x.has |= PROF_HAS_KEPT_TEXT;

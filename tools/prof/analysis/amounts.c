@@ -334,8 +334,8 @@ uint32_t amounts_add(amounts *all, const char *op, const trace_event *event) {
     const trace_member *shapes = trace_shapes(event);
     op_texts none = {{{"", 0}}}, texts = {{
         op ? (trace_text){op, strlen(op)} : event->name,
-        shapes ? shapes->value : (trace_text){"", 0}, argument(event, PROF_KEY_DTYPES),
-        argument(event, PROF_KEY_CONCRETE), argument(event, PROF_KEY_FLOPS),
+        shapes ? shapes->value : (trace_text){"", 0}, argument(event, KEY_DTYPES),
+        argument(event, KEY_CONCRETE), argument(event, KEY_FLOPS),
         argument(event, "kernel_num_gb")
     }};
     if (!all->count) amounts_put(all, &none);    /* number 0 */

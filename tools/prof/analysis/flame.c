@@ -49,7 +49,7 @@ typedef struct walk {
 } walk;
 
 static uint32_t stack_number(walk *w, const trace_event *event) {
-    const trace_member *arg = w->options->python ? trace_arg(event, PROF_KEY_STACK) : NULL;
+    const trace_member *arg = w->options->python ? trace_arg(event, KEY_STACK) : NULL;
     if (!arg || !json_is_text(arg->value)) return 0;
     size_t size = json_decode(arg->value, NULL, 0);
     char *text = allocate(size + 1);

@@ -102,7 +102,7 @@ static uint32_t row_of(kernel_table *t, const trace_event *event) {
 static void add_launch(kernel_table *t, const trace_event *event) {
     kernel_launch launch = {.row = row_of(t, event)};
     double gb = 0;
-    launch.own_flops = trace_arg_double(event, PROF_KEY_FLOPS, &launch.flops);
+    launch.own_flops = trace_arg_double(event, KEY_FLOPS, &launch.flops);
     if (!launch.own_flops) trace_arg_double(event, "kernel_flop", &launch.flops);
     if (trace_arg_double(event, "kernel_num_gb", &gb)) launch.bytes = gb * 1e9;
     const char *op = op_of_kernel(interned_text(&t->trace.names, t->rows[launch.row].name));
@@ -122,7 +122,7 @@ static void take(void *user, trace_reader *reader, trace_kept kept) {
     bool kernel = kept == KEPT_WORK && event->kind == TRACE_KERNEL;
     if (kernel && range_holds(&t->trace.range, event->ts_ns)) add_launch(t, event);
     if (kept != KEPT_CALL) return;
-    if (event->kind != TRACE_CPU_OP && !trace_arg(event, PROF_KEY_FLOPS)) return;
+    if (event->kind != TRACE_CPU_OP && !trace_arg(event, KEY_FLOPS)) return;
     call *made = &t->trace.calls[t->trace.call_count - 1];
     made->key = amounts_add(&t->amounts, interned_text(&t->trace.names, made->name), event);
 }

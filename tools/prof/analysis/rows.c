@@ -143,7 +143,7 @@ static uint32_t captured_in(const row_table *t, const trace_event *event) {
    what a graph ran, the zone that captured it. */
 static uint32_t stack_argument(row_table *t, const trace_event *event) {
     if (!t->options->by_stack) return 0;
-    const trace_member *told = trace_arg(event, PROF_KEY_STACK);
+    const trace_member *told = trace_arg(event, KEY_STACK);
     if (!told) return captured_in(t, event);
     trace_text text = decoded(t, told);
     int64_t left = t->options->by_stack;
@@ -157,7 +157,7 @@ static uint32_t stack_argument(row_table *t, const trace_event *event) {
 static uint32_t source_of(row_table *t, const trace_event *event, uint32_t name, bool on_device) {
     const uint64_t *only = NULL;
     if (!t->options->by_site) return 0;
-    trace_text told = decoded(t, trace_arg(event, PROF_KEY_SOURCE));
+    trace_text told = decoded(t, trace_arg(event, KEY_SOURCE));
     if (!told.size && !on_device) only = map_get(&t->sources, name);
     return only ? (uint32_t)*only : text_number(t, told);
 }
@@ -207,7 +207,7 @@ static uint32_t event_group(row_table *t, const trace_event *event, uint32_t nam
     if (!plain) key.stack = stack_argument(t, event);
     key.source = source_of(t, event, name, device_type != PROF_DEVICE_CPU);
     int64_t node;
-    if (trace_arg_int(event, PROF_KEY_NODE, &node)) key.node = (uint32_t)node + 1;
+    if (trace_arg_int(event, KEY_NODE, &node)) key.node = (uint32_t)node + 1;
     size_t before = t->groups.count;
     uint32_t number = group_of(t, &key);
     if (t->groups.count > before) note_first(t, event);
@@ -266,7 +266,7 @@ static uint8_t type_named(const char *device) {
 
 static uint8_t device_type_of(row_table *t, const trace_event *event) {
     int64_t type;
-    if (trace_arg_int(event, PROF_KEY_DEVICE_TYPE, &type) && type > 0 &&
+    if (trace_arg_int(event, KEY_DEVICE_TYPE, &type) && type > 0 &&
         type <= PROF_DEVICE_PRIVATEUSE1)
         return (uint8_t)type;
     if (t->trace.own || t->type_count) return PROF_DEVICE_CUDA;
@@ -388,7 +388,7 @@ static call_span span_of(const row_table *t, uint32_t number) {
 
 /* Runs on a device: it lies in nothing. */
 static void add_device_event(row_table *t, const trace_event *event, bool is_work) {
-    if (trace_arg(event, PROF_KEY_COVER)) return;  /* drawn, no event: of prof.h's */
+    if (trace_arg(event, KEY_COVER)) return;  /* drawn, no event: of prof.h's */
     uint32_t name = trace_name(&t->trace, event);
     if (event->kind != TRACE_GPU_ANNOTATION && (is_usual(event->kind) || is_listed(t, event)) &&
         range_holds(&t->trace.range, event->ts_ns))
@@ -414,7 +414,7 @@ static void add_device_event(row_table *t, const trace_event *event, bool is_wor
 /* What the event itself says, else, if it was asked for, what its inputs say. */
 static int64_t flops_of(row_table *t, const trace_event *event, uint32_t name) {
     int64_t flops;
-    if (trace_arg_int(event, PROF_KEY_FLOPS, &flops)) {
+    if (trace_arg_int(event, KEY_FLOPS, &flops)) {
         t->view.with_flops = true;
         return flops;
     }

@@ -10,6 +10,7 @@
 #include "prof.h"
 #include "base/errors.h"
 #include "base/files.h"
+#include "base/keys.h"
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/output.h"

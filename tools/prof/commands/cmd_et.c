@@ -181,7 +181,7 @@ static size_t check_parents(execution_trace *t) {
 static bool record_id(const trace_event *event, int64_t *id) {
     if (event->phase != 'X' ||
         (event->kind != TRACE_CPU_OP && event->kind != TRACE_ANNOTATION)) return false;
-    return (trace_arg_int(event, PROF_KEY_RECORD_ID, id) && *id > 0) ||
+    return (trace_arg_int(event, KEY_RECORD_ID, id) && *id > 0) ||
            (trace_external_id(event, id) && *id > 0);
 }
 

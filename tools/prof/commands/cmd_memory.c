@@ -130,7 +130,7 @@ static step *add_step(memory_trace *m, step s) {
 /* "OPTIMIZER_STATE"; MEMORY_UNKNOWN: none is told. */
 static uint8_t told_category(const trace_event *event) {
     char told[32];
-    if (!trace_arg_text(event, PROF_KEY_CATEGORY, told, sizeof told)) return MEMORY_UNKNOWN;
+    if (!trace_arg_text(event, KEY_CATEGORY, told, sizeof told)) return MEMORY_UNKNOWN;
     for (uint8_t i = 0; i < MEMORY_UNKNOWN; i++) {
         const char *p = told, *name = memory_category_names[i];
         while (*name && (lower_case(*p) == *name || (*p == '_' && *name == ' '))) p++, name++;
@@ -333,7 +333,7 @@ static bool is_python(trace_text frame) {
 /* Of an event with a call stack (as "a;b;c", the innermost first): the innermost frame of Python,
    or of any; with by_stack all of it. */
 static uint32_t stack_op(memory_trace *m, const trace_event *event) {
-    const trace_member *told = trace_arg(event, PROF_KEY_STACK);
+    const trace_member *told = trace_arg(event, KEY_STACK);
     if (!told || !json_is_text(told->value)) return NO_CALL;
     trace_text all = {told->value.data + 1, told->value.size - 2}, chosen = all;
     const char *end = all.data + all.size;
@@ -364,8 +364,8 @@ static void take(void *user, trace_reader *reader, trace_kept kept) {
         INT64_MIN, INT64_MIN, change->bytes > 0 ? stack_op(m, reader->event) : NO_CALL,
         change->bytes > 0 && trace_arg_int(reader->event, "Before", &before)
     };
-    trace_arg_int(reader->event, PROF_KEY_ADDRESS, &m->details[number].address);
-    trace_arg_int(reader->event, PROF_KEY_TOTAL, &m->details[number].total);
+    trace_arg_int(reader->event, KEY_ADDRESS, &m->details[number].address);
+    trace_arg_int(reader->event, KEY_TOTAL, &m->details[number].total);
     change->key = told_category(reader->event);
     m->tells_categories |= change->key != MEMORY_UNKNOWN;
 }

@@ -336,10 +336,10 @@ static void add_edit(text_edit *edits, size_t *count, trace_text old, int64_t nu
 }
 
 static void edit_args(const trace_event *event, int64_t above, text_edit *edits, size_t *count) {
-    static const char *const keys[] = {PROF_KEY_CORRELATION, "correlation_id", "correlation id",
-                                       PROF_KEY_EXTERNAL_ID, "external id",
-                                       "wait_on_cuda_event_record_corr_id", PROF_KEY_ZONE,
-                                       PROF_KEY_ZONE_PARENT};
+    static const char *const keys[] = {KEY_CORRELATION, "correlation_id", "correlation id",
+                                       KEY_EXTERNAL_ID, "external id",
+                                       "wait_on_cuda_event_record_corr_id", KEY_ZONE,
+                                       KEY_ZONE_PARENT};
     const trace_member *args = event->args;
     for (size_t i = 0; above && i < event->arg_count; i++) {
         const trace_member *arg = &args[i];

@@ -257,8 +257,8 @@ static void check_backward(checker *c, const trace_event *event) {
     int64_t thread, sequence;
     if (event->name.size < sizeof evaluate - 1 ||
         memcmp(event->name.data, evaluate, sizeof evaluate - 1) != 0 ||
-        !trace_arg_int(event, PROF_KEY_FWD_THREAD, &thread) || thread <= 0 ||
-        !trace_arg_int(event, PROF_KEY_SEQUENCE, &sequence) || sequence < 0) return;
+        !trace_arg_int(event, KEY_FWD_THREAD, &thread) || thread <= 0 ||
+        !trace_arg_int(event, KEY_SEQUENCE, &sequence) || sequence < 0) return;
     bool is_new;
     uint64_t key = hash_mix((uint64_t)event->pid) * 31 + (uint64_t)thread;     /* of a rank */
     uint64_t *first = map_put(&c->backward, hash_mix(key) + (uint64_t)sequence,

@@ -11,7 +11,7 @@ typedef struct sums_row { prof_average average; uint64_t untimed; } sums_row;
 
 #define FIELD(key, member) {key, offsetof(sums_row, average.member)},
 static const struct { const char *key; size_t at; } fields[] = {
-    PROF_SUM_FIELDS(FIELD) {"untimed", offsetof(sums_row, untimed)}
+    SUM_FIELDS(FIELD) {"untimed", offsetof(sums_row, untimed)}
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
@@ -41,7 +41,7 @@ static bool makes_sense(const head_sums *s, const prof_average *r, uint64_t unti
 }
 
 const char *const head_list_names[HEAD_LISTS] = {
-    PROF_KEY_SUMS, PROF_KEY_SUMS_BY_SITE, PROF_KEY_SITES
+    KEY_SUMS, KEY_SUMS_BY_SITE, KEY_SITES
 };
 
 const prof_site *head_site(arena *memory, const char *source) {
@@ -78,10 +78,10 @@ static void read_row(head_sums *s, trace_text row) {
     char source[HEAD_NAME];
     bool good = *row.data == '{' && s->count < MOST_ROWS;
     while (good && json_next(&row, &key, &value)) {
-        if (s->by_site && text_is(key, PROF_KEY_SOURCE)) {
+        if (s->by_site && text_is(key, KEY_SOURCE)) {
             good = read_text(value, source);
             if (good) read.average.site = head_site(&s->memory, source);
-        } else if (text_is(key, PROF_KEY_NODE)) {
+        } else if (text_is(key, KEY_NODE)) {
             good = read_node(value, &read.average.node_id);
         } else if (!text_is(key, "name")) {
             good = read_field(&read, key, value);
@@ -122,7 +122,7 @@ bool head_sites_next(trace_text *list, char *name, char *source) {
         bool named = false, placed = false, object = *site.data == '{';
         while (object && json_next(&site, &key, &value)) {
             if (text_is(key, "name")) named = read_text(value, name);
-            else if (text_is(key, PROF_KEY_SOURCE)) placed = read_text(value, source);
+            else if (text_is(key, KEY_SOURCE)) placed = read_text(value, source);
         }
         if (named && placed) return true;
     }
@@ -130,9 +130,9 @@ bool head_sites_next(trace_text *list, char *name, char *source) {
 }
 
 void head_sums_read(head_sums *s, trace_text head, bool by_site) {
-    trace_text rows = member_of(head, PROF_KEY_SUMS), key, row;
-    trace_text end = member_of(head, PROF_KEY_TIMELINE_END);
-    trace_text placed = by_site ? member_of(head, PROF_KEY_SUMS_BY_SITE) : (trace_text){"", 0};
+    trace_text rows = member_of(head, KEY_SUMS), key, row;
+    trace_text end = member_of(head, KEY_TIMELINE_END);
+    trace_text placed = by_site ? member_of(head, KEY_SUMS_BY_SITE) : (trace_text){"", 0};
     int64_t end_ns;
     s->by_site = by_site;
     if (placed.size) rows = placed;

@@ -179,7 +179,7 @@ static bool put_op(importer *m, const span *s) {
     named.name = kept(m, (trace_text){s->name, (size_t)(end - s->name)});
     trace_event *event = add_event(m, 'X', &named, s->start_ns);
     if (seq)
-        queue_int(m->to, PROF_KEY_SEQUENCE, strtoll(seq + 8, NULL, 10));
+        queue_int(m->to, KEY_SEQUENCE, strtoll(seq + 8, NULL, 10));
     if (sizes) {
         const char *from = sizes + 10, *p = from;
         int depth = 0;
@@ -189,7 +189,7 @@ static bool put_op(importer *m, const span *s) {
         }
         trace_text list = {from, (size_t)(p - from) + (*p == ']')};
         if (json_whole(list))
-            output_write(queue_arg(m->to, text_of(PROF_KEY_SHAPES)), list.data, list.size);
+            output_write(queue_arg(m->to, text_of(KEY_SHAPES)), list.data, list.size);
     }
     queue_end_args(m->to, event);
     return true;
@@ -318,7 +318,7 @@ static void take_call(importer *m, const rows *r, bool driver) {
     if (!lasts(m, r, 0, &s)) return;
     trace_event *event = add_event(m, 'X', &s, s.start_ns);
     if (cbid >= 0) queue_int(m->to, "cbid", cbid);
-    queue_int(m->to, PROF_KEY_CORRELATION, correlation_of(m, s.pid, number(r, 2, 0)));
+    queue_int(m->to, KEY_CORRELATION, correlation_of(m, s.pid, number(r, 2, 0)));
     queue_end_args(m->to, event);
 }
 
@@ -346,7 +346,7 @@ static trace_event *add_work(importer *m, const rows *r, const char *category, c
     queue_int(m->to, "device", device);
     queue_int(m->to, "context", number(r, CONTEXT, 0));
     queue_int(m->to, "stream", stream);
-    queue_int(m->to, PROF_KEY_CORRELATION, correlation);
+    queue_int(m->to, KEY_CORRELATION, correlation);
     return event;
 }
 
@@ -435,7 +435,7 @@ static void take_api(importer *m, const rows *r) {
     }
     if (!lasts(m, r, 3, &s)) return;
     trace_event *event = add_event(m, 'X', &s, s.start_ns);
-    queue_int(m->to, PROF_KEY_CORRELATION, number(r, 0, 0));
+    queue_int(m->to, KEY_CORRELATION, number(r, 0, 0));
     if (args && *args) queue_string(m->to, "args", text_of(args));
     queue_end_args(m->to, event);
 }
@@ -461,7 +461,7 @@ static void take_op(importer *m, const rows *r) {
     trace_event *event = add_event(m, 'X', &s, s.start_ns);
     queue_int(m->to, "device", s.pid);
     queue_int(m->to, "stream", s.tid);
-    if (launch) queue_int(m->to, PROF_KEY_CORRELATION, (int64_t)*launch);
+    if (launch) queue_int(m->to, KEY_CORRELATION, (int64_t)*launch);
     queue_end_args(m->to, event);
 }
 

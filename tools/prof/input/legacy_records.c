@@ -297,7 +297,7 @@ static bool is_own_frame(trace_text entry) {
 
 static void write_stack(output *out, trace_text json) {
     trace_text rest = json, key, value;
-    const char *before = ",\"" PROF_KEY_STACK "\":\"";
+    const char *before = ",\"" KEY_STACK "\":\"";
     if (!json.size || *json.data != '[') return;
     while (json_next(&rest, &key, &value)) {
         if (!json_is_text(value) || is_own_frame(value)) continue;
@@ -332,18 +332,18 @@ static void end_args(stream *s, trace_event *event) {
 
 static void write_carried(output *out, const record *push) {
     if (push->shapes.size && *push->shapes.data == '[') {
-        output_text(out, ",\"" PROF_KEY_SHAPES "\":");
+        output_text(out, ",\"" KEY_SHAPES "\":");
         write_shapes(out, push->shapes, 1);
     }
-    if (json_is_text(push->overload)) write_json(out, PROF_KEY_OVERLOAD, push->overload);
+    if (json_is_text(push->overload)) write_json(out, KEY_OVERLOAD, push->overload);
     write_stack(out, push->stack);
     if (push->has_sequence) {
-        write_int(out, PROF_KEY_SEQUENCE, push->sequence);
-        write_int(out, PROF_KEY_FWD_THREAD, push->fwd_thread);
+        write_int(out, KEY_SEQUENCE, push->sequence);
+        write_int(out, KEY_FWD_THREAD, push->fwd_thread);
     }
     if (push->has_scope) write_int(out, "Scope", push->scope);
-    if (push->has_flops) write_int(out, PROF_KEY_FLOPS, push->flops);
-    if (push->node >= 0) write_int(out, PROF_KEY_NODE, push->node);
+    if (push->has_flops) write_int(out, KEY_FLOPS, push->flops);
+    if (push->node >= 0) write_int(out, KEY_NODE, push->node);
 }
 
 /* FunctionEvent's fields of this name: bytes with those of the children. */
@@ -372,7 +372,7 @@ static void put_range(stream *s, const piece *p, int64_t number) {
     if (p->is_async) queue_id(s->to, event, number);
     else queue_until(event, p->end_ns - p->start_ns);
     output *out = queue_begin_args(s->to);
-    output_format(out, "\"" PROF_KEY_EXTERNAL_ID "\":%lld", (long long)pop.handle);
+    output_format(out, "\"" KEY_EXTERNAL_ID "\":%lld", (long long)pop.handle);
     write_carried(out, &push);
     if (push.is_remote || pop.is_remote) output_text(out, ",\"is_remote\":true");
     if (!p->is_async) write_kernel(out, &push, &pop);
@@ -384,8 +384,8 @@ static void put_change(stream *s, const record *r, int type, int64_t bytes) {
     if (!bytes) return;
     trace_event *event = add_event(s, r, 'i', "[memory]", r->t);
     event->scope = (trace_text){"\"t\"", 3};
-    output_format(queue_begin_args(s->to), "\"" PROF_KEY_DEVICE_TYPE "\":%d,\""
-                  PROF_KEY_DEVICE_INDEX "\":%lld,\"" PROF_KEY_BYTES "\":%lld,\"is_legacy\":true",
+    output_format(queue_begin_args(s->to), "\"" KEY_DEVICE_TYPE "\":%d,\""
+                  KEY_DEVICE_INDEX "\":%lld,\"" KEY_BYTES "\":%lld,\"is_legacy\":true",
                   type, type ? (long long)r->device : -1, (long long)bytes);
     end_args(s, event);
 }
@@ -399,7 +399,7 @@ static void put_changes(stream *s, const piece *p) {
     r.thread = 0;                /* as in PyTorch; the moment above has the time */
     trace_event *event = add_event(s, &r, 'X', "[memory]", s->start_ns);
     queue_until(event, 0);
-    output_text(queue_begin_args(s->to), "\"" PROF_KEY_EXTERNAL_ID "\":0");
+    output_text(queue_begin_args(s->to), "\"" KEY_EXTERNAL_ID "\":0");
     end_with_memory(s, event, p);
 }
 

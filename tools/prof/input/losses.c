@@ -131,7 +131,7 @@ static void read_devices(losses *l, trace_text list) {
 
 /* Zones in sums and when the timeline ended; false: it is neither. */
 static bool read_timeline(losses *l, trace_text key, trace_text value) {
-    static const char *const keys[] = {PROF_KEY_SUMMED, PROF_KEY_TIMELINE_END, PROF_KEY_SESSION};
+    static const char *const keys[] = {KEY_SUMMED, KEY_TIMELINE_END, KEY_SESSION};
     int64_t n = 0;
     for (int i = 0; i < 3; i++) {
         if (!text_is(key, keys[i])) continue;
@@ -177,14 +177,14 @@ static void read_types(losses *l, trace_text list) {
 static bool read_promise(losses *l, trace_text key, trace_text value) {
     trace_text none, name;
     char text[sizeof *l->counters];
-    if (text_is(key, PROF_KEY_DEVICE_TYPES)) return read_types(l, value), true;
-    if (text_is(key, PROF_KEY_ZONE_IDS)) {
+    if (text_is(key, KEY_DEVICE_TYPES)) return read_types(l, value), true;
+    if (text_is(key, KEY_ZONE_IDS)) {
         l->zone_ids |= text_is(value, "true");
         l->zones_ahead |= text_is(value, "\"ahead\"");
         return true;
     }
     if (text_is(key, "one_core")) return l->one_core |= text_is(value, "1"), true;
-    if (!text_is(key, PROF_KEY_COUNTERS)) return false;
+    if (!text_is(key, KEY_COUNTERS)) return false;
     if (!value.size || *value.data != '[') return true;
     while (json_next(&value, &none, &name)) {
         if (!json_is_text(name)) continue;
@@ -198,7 +198,7 @@ static void read_head(losses *l, trace_text head, bool cuda) {
     trace_text key, value;
     if (!head.size || *head.data != '{') return;
     while (json_next(&head, &key, &value)) {
-        if (!cuda && text_is(key, PROF_KEY_DEVICES)) read_devices(l, value);
+        if (!cuda && text_is(key, KEY_DEVICES)) read_devices(l, value);
         else if (cuda || (!read_promise(l, key, value) && !read_timeline(l, key, value)))
             read_count(l, key, value, cuda);
     }
@@ -357,8 +357,8 @@ static void write_list(const head_lists *lists, size_t count, int which, output 
 
 static void write_lists(const losses *l, const head_lists *lists, size_t count, output *out) {
     if (l->summed)
-        output_format(out, ", \"" PROF_KEY_SUMMED "\": %llu, "
-                           "\"" PROF_KEY_TIMELINE_END "\": %lld, \"" PROF_KEY_SESSION "\": %lld",
+        output_format(out, ", \"" KEY_SUMMED "\": %llu, "
+                           "\"" KEY_TIMELINE_END "\": %lld, \"" KEY_SESSION "\": %lld",
                       (unsigned long long)l->summed, (long long)l->timeline_ns,
                       (long long)l->session_ns);
     for (int which = 0; which < HEAD_LISTS; which++) write_list(lists, count, which, out);
@@ -366,17 +366,17 @@ static void write_lists(const losses *l, const head_lists *lists, size_t count, 
 
 static void write_promises(const losses *l, output *out) {
     for (size_t i = 0; i < l->counter_count; i++) {
-        output_text(out, i ? ", " : ", \"" PROF_KEY_COUNTERS "\": [");
+        output_text(out, i ? ", " : ", \"" KEY_COUNTERS "\": [");
         output_json_text(out, l->counters[i], strlen(l->counters[i]));
     }
     output_text(out, l->counter_count ? "]" : "");
     for (size_t i = 0; i < l->type_count; i++) {
-        output_format(out, i ? ", \"%lld\": " : ", \"" PROF_KEY_DEVICE_TYPES "\": {\"%lld\": ",
+        output_format(out, i ? ", \"%lld\": " : ", \"" KEY_DEVICE_TYPES "\": {\"%lld\": ",
                       (long long)l->types[i].type);
         output_json_text(out, l->types[i].name, strlen(l->types[i].name));
     }
     output_text(out, l->type_count ? "}" : "");
-    output_text(out, l->zone_ids ? ", \"" PROF_KEY_ZONE_IDS "\": true" : "");
+    output_text(out, l->zone_ids ? ", \"" KEY_ZONE_IDS "\": true" : "");
     output_text(out, l->one_core ? ", \"one_core\": 1" : "");
 }
 
@@ -389,7 +389,7 @@ void losses_write_head(const losses *l, const head_lists *lists, size_t count, o
     write_lists(l, lists, count, out);
     write_promises(l, out);
     for (size_t i = 0; i < l->device_count; i++) {
-        output_text(out, i ? ", " : ", \"" PROF_KEY_DEVICES "\": {");
+        output_text(out, i ? ", " : ", \"" KEY_DEVICES "\": {");
         output_json_text(out, l->devices[i].name, strlen(l->devices[i].name));
         output_text(out, ": ");
         output_json_text(out, l->devices[i].text, strlen(l->devices[i].text));

@@ -108,13 +108,13 @@ static void put_change(snapshot *s, const change *c) {
     event->tid = c->stream;
     event->scope = (trace_text){"\"t\"", 3};
     queue_begin_args(s->to);
-    queue_int(s->to, PROF_KEY_DEVICE_TYPE, 1);
-    queue_int(s->to, PROF_KEY_DEVICE_INDEX, c->device);
-    queue_int(s->to, PROF_KEY_ADDRESS, c->addr);
-    queue_int(s->to, c->changes ? PROF_KEY_BYTES : "Size", c->bytes);
+    queue_int(s->to, KEY_DEVICE_TYPE, 1);
+    queue_int(s->to, KEY_DEVICE_INDEX, c->device);
+    queue_int(s->to, KEY_ADDRESS, c->addr);
+    queue_int(s->to, c->changes ? KEY_BYTES : "Size", c->bytes);
     if (c->before) queue_int(s->to, "Before", 1);
     if (s->stacks.entries[c->call_stack].size)
-        write_stack(s, c->call_stack, queue_arg(s->to, text_of(PROF_KEY_STACK)));
+        write_stack(s, c->call_stack, queue_arg(s->to, text_of(KEY_STACK)));
     queue_end_args(s->to, event);
 }
 

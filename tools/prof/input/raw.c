@@ -244,7 +244,7 @@ static bool write_args(raw_source *r, const prof_raw_item *item) {
     output_forget(&r->args);
     write_event_args(&event, (prof_sink){take_args, &r->args});
     free(json);
-    if (id) add_id(r, PROF_KEY_ZONE, id);
+    if (id) add_id(r, KEY_ZONE, id);
     return written(&r->args).size > 2;
 }
 
@@ -464,17 +464,17 @@ static void put_change(raw_source *r, const prof_raw_item *item, int64_t bytes, 
     output *out = queue_begin_args(r->to);
     set_scope(event);
     event->depth = item->depth < 255 ? item->depth : TRACE_IN_NONE;
-    output_format(out, "\"" PROF_KEY_DEVICE_TYPE "\": %u, \"" PROF_KEY_DEVICE_INDEX "\": %d",
+    output_format(out, "\"" KEY_DEVICE_TYPE "\": %u, \"" KEY_DEVICE_INDEX "\": %d",
                   c->device.type, c->device.type ? c->device.index : -1);
     if (!item->failed)
-        output_format(out, ", \"" PROF_KEY_ADDRESS "\": %llu", (unsigned long long)c->address);
-    output_format(out, ", \"" PROF_KEY_BYTES "\": %lld, \"" PROF_KEY_TOTAL "\": %lld, "
+        output_format(out, ", \"" KEY_ADDRESS "\": %llu", (unsigned long long)c->address);
+    output_format(out, ", \"" KEY_BYTES "\": %lld, \"" KEY_TOTAL "\": %lld, "
                        "\"Total Reserved\": 0",
                   (long long)bytes, (long long)total);
     if (*kinds[c->kind & 7])
-        output_format(out, ", \"" PROF_KEY_CATEGORY "\": \"%s\"", kinds[c->kind & 7]);
-    output_format(out, ", \"" PROF_KEY_ZONE_PARENT "\": %lld", (long long)id_around(r, item));
-    output_text(out, missed ? ", \"" PROF_KEY_MISSED "\": true" : "");
+        output_format(out, ", \"" KEY_CATEGORY "\": \"%s\"", kinds[c->kind & 7]);
+    output_format(out, ", \"" KEY_ZONE_PARENT "\": %lld", (long long)id_around(r, item));
+    output_text(out, missed ? ", \"" KEY_MISSED "\": true" : "");
     queue_end_args(r->to, event);
 }
 
@@ -512,12 +512,12 @@ static void take_details(raw_source *r, const prof_raw_item *item) {
     trace_event *event = add_own_metadata(r);
     output *out = queue_begin_args(r->to);
     for (uint32_t i = 0; i < r->counter_count; i++) {
-        output_text(out, i ? ", " : "\"" PROF_KEY_COUNTERS "\": [");
+        output_text(out, i ? ", " : "\"" KEY_COUNTERS "\": [");
         output_json_text(out, r->counters[i], strlen(r->counters[i]));
     }
     output_text(out, r->counter_count ? "]" : "");
     output_text(out, r->counter_count && r->has_memory ? ", " : "");
-    output_text(out, r->has_memory ? "\"" PROF_KEY_ZONE_IDS "\": \"ahead\"" : "");
+    output_text(out, r->has_memory ? "\"" KEY_ZONE_IDS "\": \"ahead\"" : "");
     queue_end_args(r->to, event);
 }
 
@@ -526,7 +526,7 @@ static void take_sums(raw_source *r, const prof_average *a) {
     output_text(out, written(out).size ? ",\n{\"name\": " : "[\n{\"name\": ");
     output_json_text(out, a->key, strlen(a->key));
 #define FIELD(key, member) output_format(out, ", \"" key "\": %lld", (long long)a->member);
-    PROF_SUM_FIELDS(FIELD)
+    SUM_FIELDS(FIELD)
     output_text(out, "}");
 }
 
@@ -681,7 +681,7 @@ static void take_event(raw_source *r, const prof_raw_item *item) {
     int64_t id = op_id(r, item);
     output_forget(&r->args);
     write_event_args(&carried, (prof_sink){take_args, &r->args});
-    if (id) add_id(r, PROF_KEY_EXTERNAL_ID, id);
+    if (id) add_id(r, KEY_EXTERNAL_ID, id);
     queue_args(r->to, event, written(&r->args));
     take_end(r, item, at);
 }

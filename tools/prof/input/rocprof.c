@@ -84,7 +84,7 @@ static void put_event(rocprof *r, const char *category, const char *name, int64_
         queue_int(r->to, "stream", tid);
     }
     if (r->has >> BYTES & 1) queue_int(r->to, "bytes", r->values[BYTES]);
-    queue_int(r->to, PROF_KEY_CORRELATION, r->values[INTERNAL]);
+    queue_int(r->to, KEY_CORRELATION, r->values[INTERNAL]);
     queue_end_args(r->to, event);
 }
 

@@ -103,19 +103,19 @@ static bool connection(const trace_event *event, int64_t *id) {
 }
 
 bool trace_correlation(const trace_event *event, int64_t *id) {
-    return trace_arg_int(event, PROF_KEY_CORRELATION, id) ||
+    return trace_arg_int(event, KEY_CORRELATION, id) ||
            trace_arg_int(event, "correlation_id", id) ||         /* JAX's */
            trace_arg_int(event, "correlation id", id) ||         /* Paddle's */
            connection(event, id);
 }
 
 bool trace_external_id(const trace_event *event, int64_t *id) {
-    return trace_arg_int(event, PROF_KEY_EXTERNAL_ID, id) ||
+    return trace_arg_int(event, KEY_EXTERNAL_ID, id) ||
            trace_arg_int(event, "external id", id);
 }
 
 const trace_member *trace_shapes(const trace_event *event) {
-    const trace_member *arg = trace_arg(event, PROF_KEY_SHAPES);
+    const trace_member *arg = trace_arg(event, KEY_SHAPES);
     return arg ? arg : trace_arg(event, "Input dims");
 }
 
@@ -131,7 +131,7 @@ uint64_t trace_flow(const trace_event *event) {
 }
 
 const trace_member *trace_overload(const trace_event *event) {
-    static const char *const keys[] = {PROF_KEY_OVERLOAD, "Overload name", "overload_name"};
+    static const char *const keys[] = {KEY_OVERLOAD, "Overload name", "overload_name"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const trace_member *arg = trace_arg(event, keys[i]);
         if (arg && json_is_text(arg->value)) return arg;

@@ -81,7 +81,7 @@ static void add_line(lines *l, const trace_event *event) {
         output_plain_text(&l->own, l->buffer);
     output_text(&l->own, " stack_trace=");
     if (take_text(l, event, "stack_trace")) write_frame(l, "\n", true);
-    else if (take_text(l, event, PROF_KEY_STACK)) write_frame(l, ";", false);
+    else if (take_text(l, event, KEY_STACK)) write_frame(l, ";", false);
     const char *text = output_memory(&l->own, &size);
     GROW(l->list, l->count, l->capacity);
     l->list[l->count++] = (line){event->ts_ns, arena_text(&l->memory, text, size)};

@@ -50,10 +50,10 @@ static memory_line *line_of(report_page *page, int64_t type, int64_t index) {
 static void add_memory_point(report_page *page, const trace_event *event) {
     int64_t type = 0, index = -1;
     memory_point point = {.ts_ns = event->ts_ns};
-    if (!trace_arg_int(event, PROF_KEY_TOTAL, &point.allocated)) return;
+    if (!trace_arg_int(event, KEY_TOTAL, &point.allocated)) return;
     trace_arg_int(event, "Total Reserved", &point.reserved);
-    trace_arg_int(event, PROF_KEY_DEVICE_TYPE, &type);
-    trace_arg_int(event, PROF_KEY_DEVICE_INDEX, &index);
+    trace_arg_int(event, KEY_DEVICE_TYPE, &type);
+    trace_arg_int(event, KEY_DEVICE_INDEX, &index);
     memory_line *line = line_of(page, type, index);
     GROW(line->points, line->count, line->capacity);
     line->points[line->count++] = point;

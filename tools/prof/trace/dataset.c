@@ -248,7 +248,7 @@ static const char *const kind_names[TRACE_KINDS] = {
 
 /* What prof.h's own traces have for its viewers, and no call is. */
 static bool is_drawn(const dataset *d, const trace_event *event) {
-    return trace_arg(event, PROF_KEY_COVER) || (d->trace.own && text_is(event->name, "(in sums)"));
+    return trace_arg(event, KEY_COVER) || (d->trace.own && text_is(event->name, "(in sums)"));
 }
 
 /* An asynchronous one lies in nothing, and has no time of its own. */
@@ -337,13 +337,13 @@ static void memory_row(dataset *d, const trace_event *event) {
     begin_row(d, 0);
     put(d, M_TS, calendar_ns(d, event->ts_ns));
     put_ids(d, M_PID, M_TID, event);
-    put_small(d, M_TYPE, event, PROF_KEY_DEVICE_TYPE);
-    put_small(d, M_DEVICE, event, PROF_KEY_DEVICE_INDEX);
-    put_arg(d, M_ADDR, event, PROF_KEY_ADDRESS);
-    put_arg(d, M_BYTES, event, PROF_KEY_BYTES);
-    put_arg(d, M_TOTAL, event, PROF_KEY_TOTAL);
+    put_small(d, M_TYPE, event, KEY_DEVICE_TYPE);
+    put_small(d, M_DEVICE, event, KEY_DEVICE_INDEX);
+    put_arg(d, M_ADDR, event, KEY_ADDRESS);
+    put_arg(d, M_BYTES, event, KEY_BYTES);
+    put_arg(d, M_TOTAL, event, KEY_TOTAL);
     put_arg(d, M_RESERVED, event, "Total Reserved");
-    if (trace_arg_text(event, PROF_KEY_CATEGORY, category, sizeof category))
+    if (trace_arg_text(event, KEY_CATEGORY, category, sizeof category))
         put_words(d, M_CATEGORY, category);
     end_row(d, TABLE_MEMORY);
 }

@@ -32,7 +32,7 @@ uint32_t trace_name(struct trace *t, const trace_event *event) {
     trace_text name = without_overload(event);
     uint32_t number = intern(&t->names, name.data, name.size);
     char source[4200];
-    if (!t->with_site || !trace_arg_text(event, PROF_KEY_SOURCE, source, sizeof source))
+    if (!t->with_site || !trace_arg_text(event, KEY_SOURCE, source, sizeof source))
         return number;
     return trace_name_at(t, number, (trace_text){source, strlen(source)});
 }
@@ -53,7 +53,7 @@ uint32_t trace_name_at(struct trace *t, uint32_t name, trace_text source) {
 /* The parent that the event names: NO_ZONE_ID, or 0: it has none. */
 static int64_t zone_parent_id(const trace_event *event) {
     int64_t id;
-    return trace_arg_int(event, PROF_KEY_ZONE_PARENT, &id) && id >= 0 ? id : NO_ZONE_ID;
+    return trace_arg_int(event, KEY_ZONE_PARENT, &id) && id >= 0 ? id : NO_ZONE_ID;
 }
 
 int64_t trace_kernels_ns(const trace_event *event) {
@@ -83,11 +83,11 @@ bool trace_takes_instant(const struct trace *t, const trace_event *event, memory
         .ts_ns = event->ts_ns, .zone_id = zone_parent_id(event), .owner = NO_CALL,
         .is_legacy = trace_arg(event, "is_legacy") != NULL,
         .kind = refused ? CHANGE_REFUSED
-              : trace_arg(event, PROF_KEY_MISSED) ? CHANGE_MISSED : CHANGE_EVENT
+              : trace_arg(event, KEY_MISSED) ? CHANGE_MISSED : CHANGE_EVENT
     };
-    if (!refused && !trace_arg_int(event, PROF_KEY_BYTES, &change->bytes)) return false;
-    trace_arg_int(event, PROF_KEY_DEVICE_TYPE, &type);
-    trace_arg_int(event, PROF_KEY_DEVICE_INDEX, &index);
+    if (!refused && !trace_arg_int(event, KEY_BYTES, &change->bytes)) return false;
+    trace_arg_int(event, KEY_DEVICE_TYPE, &type);
+    trace_arg_int(event, KEY_DEVICE_INDEX, &index);
     change->device_type = (int32_t)type;
     change->device_index = (int32_t)index;
     return true;
@@ -118,7 +118,7 @@ static trace_kept add_work(struct trace *t, const trace_event *event) {
         .thread = trace_thread(t, event), .owner = NO_CALL, .launch = NO_CALL,
         .launched_ns = NO_ID, .kind = event->kind
     };
-    const trace_member *latency = trace_arg(event, PROF_KEY_LATENCY);
+    const trace_member *latency = trace_arg(event, KEY_LATENCY);
     int64_t ns;
     if (latency && json_ns(latency->value, &ns)) made.launched_ns = event->ts_ns - ns;
     made.external = trace_work_ids(event, &made.correlation);
@@ -130,7 +130,7 @@ static trace_kept add_work(struct trace *t, const trace_event *event) {
 /* No call lies in an asynchronous one, whatever it tells. */
 static void note_zone(struct trace *t, const trace_event *event, call *made) {
     int64_t id;
-    if (!made->is_async && trace_arg_int(event, PROF_KEY_ZONE, &id))
+    if (!made->is_async && trace_arg_int(event, KEY_ZONE, &id))
         *map_put(&t->by_zone, (uint64_t)id, NULL) = t->call_count;
     if ((id = zone_parent_id(event)) == NO_ZONE_ID) return;
     made->has_parent_id = true;
