@@ -5797,19 +5797,18 @@ PROF__FN void prof__block_empty(prof__state *t) {
     if (all) PROF__RELEASE(t->hot.cursor, t->sums.block);
 }
 
-PROF__FN size_t prof__sums_block(uint32_t depth) {
-    return prof__align((PROF__RESERVE(depth) + PROF__CLAIMS + 64) * sizeof(prof__record));
-}
+/* Bytes of the least block. No zone needs room there: see prof__block_empty. */
+#define PROF__SUMS_BLOCK ((64 + PROF__CLAIMS) * sizeof(prof__record))
 
 /* Bytes that the sums of a thread take with 16 names, with the rows of a report. */
 PROF__FN size_t prof__sums_cost(uint32_t depth) {
-    return prof__align((depth + 2) * sizeof(uint64_t)) + prof__sums_block(depth) +
+    return prof__align((depth + 2) * sizeof(uint64_t)) + PROF__SUMS_BLOCK +
            32 * sizeof(void *) + 17 * (sizeof(prof__tally) + sizeof(prof_average)) + 64;
 }
 
 /* Bytes that a thread needs to begin in sums, or to go over to sums with so many open zones. */
 PROF__FN size_t prof__sums_first(uint32_t depth) {
-    return prof__align((depth + 2) * sizeof(uint64_t)) + prof__sums_block(depth) +
+    return prof__align((depth + 2) * sizeof(uint64_t)) + PROF__SUMS_BLOCK +
            prof__align(sizeof(prof__tally_index) + 15 * sizeof(prof__tally *)) +
            8 * sizeof(prof__tally) + sizeof(prof__row) + depth * sizeof(prof__open);
 }
@@ -5818,7 +5817,7 @@ PROF__FN size_t prof__sums_first(uint32_t depth) {
 PROF__FN bool prof__block_take(prof__state *t) {
     struct prof_trace *s = &prof__trace;
     size_t reserved = prof__arena.reserved, size = PROF__MIN(prof__arena_spare() / 64, 16384u);
-    size = PROF__MAX(prof__sums_block(s->max_depth), size & ~(size_t)15u);
+    size = PROF__MAX(PROF__SUMS_BLOCK, size & ~(size_t)15u);
     prof__arena.reserved = 0;
     t->sums.block = (prof__record *)(void *)prof__take_high(size, 0);
     prof__arena.reserved = reserved;
@@ -5861,6 +5860,7 @@ PROF__FN void prof__sums_begin(prof__state *t, uint64_t since) {
     t->hooks = none;
     PROF__STORE(t->sums.since, since);
     PROF__STORE(t->sums.on, true);
+    t->reserve = 0;
     PROF__STORE(t->begin, t->sums.block);
     PROF__STORE(t->limit, t->sums.block_end - PROF__CLAIMS);
     PROF__RELEASE(t->hot.cursor, t->sums.block);
@@ -5925,16 +5925,10 @@ PROF__FN uint64_t prof__put_zone(prof__state *t, const prof__frame *f, uint64_t 
         prof__sums_end(t, site_depth, duration, kind != 0);
         return duration;
     }
-    if (kind || duration >> 32 || (now >> 32 != t->epoch && t->full)) {
+    if (kind || duration >> 32 || (now >> 32 != t->epoch && !t->sums.on))
         prof__put_long(t, kind ? kind : (uint32_t)PROF__ZONE64, duration, now, site_depth);
-        t->epoch = (uint32_t)(now >> 32);    /* it is a clock record too */
-        return duration;
-    }
-    if (now >> 32 != t->epoch) {
-        t->epoch = (uint32_t)(now >> 32);
-        prof__put_clock(t);
-    }
-    prof__put(t, (uint32_t)now, (uint32_t)duration, site_depth);
+    else prof__put(t, (uint32_t)now, (uint32_t)duration, site_depth);
+    t->epoch = (uint32_t)(now >> 32);    /* a long one is a clock record, too */
     return duration;
 }
 
@@ -19096,8 +19090,8 @@ PROF__CALL size_t prof_snapshot(prof_average *rows, size_t max) {
    quarter of the arena, half of a small one, for at most 8,192 names. */
 PROF__FN bool prof__merged_open(struct prof_trace *s, uint32_t threads) {
     size_t gap = (size_t)(prof__arena.high - prof__arena.low) - prof__arena.promised, rows;
-    size_t block = prof__sums_block(s->max_depth), most = PROF__MIN(gap / 64, 16384u);
-    size_t rest = prof__align(s->max_depth + 2) * sizeof(uint64_t) + PROF__MAX(block, most);
+    size_t block = PROF__MAX(PROF__SUMS_BLOCK, PROF__MIN(gap / 64, 16384u));
+    size_t rest = prof__align(s->max_depth + 2) * sizeof(uint64_t) + block;
     uint32_t slots = 8192;
     for (;; slots /= 2) {
         rows = (slots + 1) * (sizeof(prof__tally) + PROF__SUMS_ROW);
