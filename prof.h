@@ -797,9 +797,6 @@ typedef enum prof_chrome_source {
 
 typedef struct prof_chrome_desc {
     prof_chrome_format format;
-    bool window_marks;                   /* Kineto's events for the recording's begin, end and span;
-                                            speedscope rejects their pids. Not freestanding, not in
-                                            the legacy array */
     prof_chrome_source source;
 } prof_chrome_desc;
 
@@ -869,9 +866,9 @@ PROF_API prof_result prof_write_event_stacks(const prof_trace *trace, prof_metri
    others its children, too. PROF_ERROR_INVALID: CPU_TIME, DEVICE_TIME, COUNT, FLOPS. */
 PROF_API prof_result prof_write_stacks(const prof_trace *trace, prof_metric metric, prof_sink out);
 
-/* Chrome trace JSON, for Perfetto, chrome://tracing, speedscope; desc NULL: Kineto's format,
-   without window_marks. PROF_ERROR_INVALID: there is no such format. "prof" in its head (in an
-   array the event "prof counts") has the counts of prof_stats that are not zero; also
+/* Chrome trace JSON, for Perfetto, chrome://tracing, speedscope; desc NULL: Kineto's format.
+   PROF_ERROR_INVALID: there is no such format. "prof" in its head (in an array the event "prof
+   counts") has the counts of prof_stats that are not zero; also
        "sites": [{"name", "source": "file:line"}, ...]: the program's names that have one site, so
        that their events need not name it (not in a streamed array);
    and where some zones are only in sums (times in whole ns)
@@ -14992,7 +14989,7 @@ typedef struct prof__gpu {
     uint32_t *calls, *index;             /* number + 1; 0: free */
     uint8_t *launched;                   /* by slot of calls: the call launched something */
     prof__cover *covers;
-    uint32_t count, most;                /* of covers; most: those of annotations stop there */
+    uint32_t count;                      /* of covers, at most as many as slots */
     uint32_t pid;
     prof__cover want;                    /* the key of the search that is under way */
 } prof__gpu;
@@ -15064,7 +15061,7 @@ PROF__FN void prof__gpu_cover(prof__gpu *g, uint32_t event, const prof_event *e)
                            (uint64_t)(uint32_t)g->want.at.device << 40 ^ (uint64_t)g->want.at.id ^
                                (uint64_t)event << 32, prof__gpu_same_cover, g);
     if (!*slot) {
-        if (event != PROF_NONE && g->count >= g->most) return;
+        if (g->count == g->slots) return;   /* an annotation's: streams have room */
         g->covers[g->count++] = g->want;
         *slot = g->count;
     }
@@ -15080,31 +15077,25 @@ PROF__FN void prof__gpu_open(prof__gpu *g, const struct prof_trace *s) {
     g->s = s;
     g->pid = prof__chrome_pid(s);
     if (s->side && !s->built) n = s->outside.queue_rows;
-    g->most -= n;
-    for (uint32_t i = 0; s->side && i < s->event_count; i++) {
-        if (prof__launched_at(s, i)) continue;   /* its rows are counted */
-        n += prof__is_gpu(s->events + i);
-        g->most -= s->events[i].extra && s->events[i].device_type != PROF_DEVICE_CPU;
-    }
+    for (uint32_t i = 0; s->side && i < s->event_count; i++)   /* of launches the rows count */
+        n += !prof__launched_at(s, i) && prof__is_gpu(s->events + i);
     if (!n) return;
-    g->most += 2 * n;                    /* the streams have room: one for each work */
     g->slots = 2 * n;
     g->covers = (prof__cover *)(void *)s->scratch;
-    g->calls = (uint32_t *)(void *)(g->covers + 2 * n);
+    g->calls = (uint32_t *)(void *)(g->covers + g->slots);
     g->index = g->calls + g->slots;
     g->launched = (uint8_t *)(g->index + 2 * g->slots);
     memset(g->calls, 0, g->slots * (3 * sizeof *g->calls + 1));
     for (uint32_t i = 0; i < s->event_count; i++) {
-        uint32_t *slot = prof__is_call(s->events + i) ? prof__gpu_call(g, s->events[i].extra->id)
-                                                       : NULL;
+        const prof_event *e = s->events + i;
+        uint32_t *slot = prof__is_call(e) ? prof__gpu_call(g, e->extra->id) : NULL;
         if (slot && !*slot) *slot = i + 1;
+        if (e->extra && e->device_type != PROF_DEVICE_CPU) prof__gpu_cover(g, PROF_NONE, e);
     }
     for (uint32_t i = 0; i < s->event_count; i++) {
         const prof_event *e = s->events + i;
-        uint32_t *slot;
-        if (!e->extra || e->device_type == PROF_DEVICE_CPU) continue;
-        prof__gpu_cover(g, PROF_NONE, e);
-        slot = prof__gpu_launch(g, e);
+        uint32_t *slot = e->extra && e->device_type != PROF_DEVICE_CPU ? prof__gpu_launch(g, e)
+                                                                       : NULL;
         if (!slot) continue;
         g->launched[slot - g->calls] = 1;
         for (uint32_t up = *slot - 1; up != PROF_NONE; up = s->events[up].parent)
@@ -15872,27 +15863,6 @@ PROF__FN void prof__chrome_legacy(prof__out *o, const struct prof_trace *s) {
     prof__out_text(o, "]\n");
 }
 
-/* ---- the window: Kineto's last four events, which PyTorch's tests count from the end ---- */
-
-PROF__FN void prof__chrome_window(prof__out *o, const struct prof_trace *s) {
-    prof__scale scale;
-    int64_t end = 0;
-    memset(&scale, 0, sizeof scale);
-    if (!s->built) end = PROF__MAX(prof__to_ns(&scale, s->stop_tick), 0);
-    for (uint32_t i = 0; i < s->event_count; i++) end = PROF__MAX(end, s->events[i].end_ns);
-    for (uint32_t i = 0; s->moments && i < s->moment_count; i++)
-        end = PROF__MAX(end, s->moments[i].ns);
-    prof__out_f(o, ",\n{\"ph\":\"X\",\"cat\":\"Trace\",\"name\":\"PyTorch Profiler (0)\","
-                   "\"pid\":\"Spans\",\"tid\":\"PyTorch Profiler\",\"ts\":0.000,\"dur\":%t,"
-                   "\"args\":{\"Op count\":0}},\n{\"ph\":\"M\",\"name\":\"process_sort_index\","
-                   "\"ts\":0.000,\"pid\":\"Spans\",\"tid\":0,"
-                   "\"args\":{\"sort_index\":536870912}},"
-                   "\n{\"ph\":\"i\",\"s\":\"g\",\"name\":\"Iteration Start: PyTorch Profiler\","
-                   "\"pid\":\"Traces\",\"tid\":\"Trace PyTorch Profiler\",\"ts\":0.000},"
-                   "\n{\"ph\":\"i\",\"s\":\"g\",\"name\":\"Record Window End\",\"pid\":\"\","
-                   "\"tid\":\"\",\"ts\":%t}", end, end);
-}
-
 /* ---- files ---- */
 
 #if defined(__linux__)
@@ -16320,7 +16290,7 @@ PROF__FN void prof__chrome_array_recorded(prof__out *o, const struct prof_trace 
     prof__out_u64(o, n);
 }
 
-PROF__FN void prof__chrome_body(prof__out *o, const struct prof_trace *s, bool array, bool marks) {
+PROF__FN void prof__chrome_body(prof__out *o, const struct prof_trace *s, bool array) {
     if (array) {
         prof__chrome_array_head(o, s, true);
     } else {
@@ -16345,7 +16315,6 @@ PROF__FN void prof__chrome_body(prof__out *o, const struct prof_trace *s, bool a
         PROF__HOST(prof__chrome_sums(o, s));
         prof__out_text(o, "}}");
     }
-    if (marks) PROF__HOST(prof__chrome_window(o, s));
     prof__out_text(o, array ? "\n]\n" : "\n],\n\"traceName\":\"prof\"}\n");
 }
 
@@ -16354,8 +16323,7 @@ PROF__CALL prof_result prof_write_chrome(const prof_trace *trace, const prof_chr
     prof__out o;
     uint32_t format = desc ? (uint32_t)desc->format : 0;
     if (!prof__valid(trace) || !out.write || format > PROF_CHROME_LEGACY) return PROF_ERROR_INVALID;
-    if (PROF__BARE && (format == PROF_CHROME_LEGACY || (desc && desc->window_marks)))
-        return PROF_ERROR_UNSUPPORTED;
+    if (PROF__BARE && format == PROF_CHROME_LEGACY) return PROF_ERROR_UNSUPPORTED;
     if (!PROF__BARE && desc && (uint32_t)desc->source > PROF_CHROME_SOURCE_ALL)
         return PROF_ERROR_INVALID;
     if (PROF__BARE) prof__prepare(&prof__trace);   /* zones by their ends suffice */
@@ -16363,7 +16331,7 @@ PROF__CALL prof_result prof_write_chrome(const prof_trace *trace, const prof_chr
     PROF__HOST(prof__sources_find(trace, desc ? desc->source : PROF_CHROME_SOURCE_AUTO));
     prof__out_open(&o, out);
     if (format == PROF_CHROME_LEGACY) PROF__HOST(prof__chrome_legacy(&o, trace));
-    else prof__chrome_body(&o, trace, format == PROF_CHROME_ARRAY, desc && desc->window_marks);
+    else prof__chrome_body(&o, trace, format == PROF_CHROME_ARRAY);
     return prof__out_close(&o);
 }
 

@@ -1471,9 +1471,6 @@ static void test_target_off(void) {
     test_text_clear(&text);
     chrome.format = PROF_CHROME_LEGACY;
     EQUAL(prof_write_chrome(trace, &chrome, out), PROF_ERROR_UNSUPPORTED);
-    chrome.format = PROF_CHROME_ARRAY;
-    chrome.window_marks = true;
-    EQUAL(prof_write_chrome(trace, &chrome, out), PROF_ERROR_UNSUPPORTED);
     table.format = PROF_FORMAT_CSV;
     EQUAL(prof_write_table(trace, &table, out), PROF_ERROR_UNSUPPORTED);
     EQUAL(prof_print_table(trace, NULL), PROF_ERROR_UNSUPPORTED);

@@ -27,13 +27,12 @@ static void mark(void) {
     prof_push("left open");
 }
 
-static bool save(const prof_trace *trace, const char *path, prof_chrome_format format, bool marks) {
+static bool save(const prof_trace *trace, const char *path, prof_chrome_format format) {
     prof_chrome_desc desc;
     prof_sink sink;
     FILE *file = fopen(path, "wb");
     memset(&desc, 0, sizeof desc);
     desc.format = format;
-    desc.window_marks = marks;
     sink.write = to_file;
     sink.user = file;
     return file && prof_write_chrome(trace, &desc, sink) == PROF_OK && fclose(file) == 0;
@@ -49,9 +48,8 @@ int main(void) {
     mark();
     trace = prof_stop();
     if (prof_save_chrome(trace, TEST_OUT "/hostile.json") != PROF_OK) return 1;
-    if (!save(trace, TEST_OUT "/hostile_array.json", PROF_CHROME_ARRAY, false) ||
-        !save(trace, TEST_OUT "/hostile_marks.json", PROF_CHROME_KINETO, true) ||
-        !save(trace, TEST_OUT "/hostile_legacy.json", PROF_CHROME_LEGACY, false)) return 1;
+    if (!save(trace, TEST_OUT "/hostile_array.json", PROF_CHROME_ARRAY) ||
+        !save(trace, TEST_OUT "/hostile_legacy.json", PROF_CHROME_LEGACY)) return 1;
     desc.mode = PROF_MODE_STREAM;
     desc.stream_format = PROF_STREAM_CHROME;
     desc.stream.write = to_file;

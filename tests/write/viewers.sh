@@ -111,7 +111,6 @@ result perfetto_cut "$(ask $out/cut.json 'select count(*) as n from slice' |
 perfetto hostile $out/hostile.json 127 3 21
 perfetto hostile_array $out/hostile_array.json 127 3 21
 perfetto hostile_stream $out/hostile_stream.json 127 3 21
-perfetto hostile_marks $out/hostile_marks.json 130 3 21
 perfetto hostile_legacy $out/hostile_legacy.json 106 2 0
 for name in hostile hostile_array hostile_stream; do speedscope $name $out/$name.json zones 106; done
 stacks=$out/train/stacks.folded
