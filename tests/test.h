@@ -231,8 +231,8 @@ enum { TEST_TABLE, TEST_EVENT_TABLE, TEST_CSV, TEST_JSON, TEST_CHROME, TEST_STAC
        TEST_ARRAY, TEST_EVENT_STACKS, TEST_EXECUTION, TEST_WRITERS };
 
 TEST_UNUSED static prof_result test_write_to(const prof_trace *trace, int writer, prof_sink out) {
-    static const prof_chrome_desc legacy = { PROF_CHROME_LEGACY, false, PROF_CHROME_SOURCE_AUTO };
-    static const prof_chrome_desc array = { PROF_CHROME_ARRAY, true, PROF_CHROME_SOURCE_ALL };
+    static const prof_chrome_desc legacy = { PROF_CHROME_LEGACY, PROF_CHROME_SOURCE_AUTO };
+    static const prof_chrome_desc array = { PROF_CHROME_ARRAY, PROF_CHROME_SOURCE_ALL };
     static const prof_averages_desc by = { true, true, 3, true, true };
     prof_table_desc table;
     memset(&table, 0, sizeof table);

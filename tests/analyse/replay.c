@@ -843,7 +843,7 @@ static void check_legacy_chrome(const prof_trace *trace, const char *device, val
     char error[256] = "";
     text got;
     prof_sink sink = text_sink(&got);
-    prof_chrome_desc desc = { PROF_CHROME_LEGACY, false, PROF_CHROME_SOURCE_AUTO };
+    prof_chrome_desc desc = { PROF_CHROME_LEGACY, PROF_CHROME_SOURCE_AUTO };
     prof_result result = prof_write_chrome(trace, &desc, sink);
     value parsed = yajl_tree_parse(got.data, error, sizeof error);
     size_t i = 0, j = 0, number_of = 0;

@@ -810,7 +810,7 @@ static void test_dropping(void) {
 /* Table, trace and statistics say where the timeline ended, with events and without. */
 static void told_where_it_ends(bool events, unsigned zones) {
     prof_desc desc = test_desc();
-    prof_chrome_desc array = { PROF_CHROME_ARRAY, false, PROF_CHROME_SOURCE_AUTO };
+    prof_chrome_desc array = { PROF_CHROME_ARRAY, PROF_CHROME_SOURCE_AUTO };
     test_text text;
     prof_trace *trace;
     prof_stats stats;

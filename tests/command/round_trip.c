@@ -64,7 +64,7 @@ static void save_stacks(const prof_trace *trace, const char *name) {
 }
 
 static void save_array(const prof_trace *trace, const char *name) {
-    prof_chrome_desc array = { PROF_CHROME_ARRAY, false, PROF_CHROME_SOURCE_AUTO };
+    prof_chrome_desc array = { PROF_CHROME_ARRAY, PROF_CHROME_SOURCE_AUTO };
     test_text text;
     memset(&text, 0, sizeof text);
     must(prof_write_chrome(trace, &array, test_text_sink(&text)) == PROF_OK, "array", name);

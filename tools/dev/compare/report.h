@@ -139,10 +139,10 @@ static void report_tables(const prof_trace *trace) {
 
 static void report_chrome(const prof_trace *trace) {
     static const struct { const char *name; prof_chrome_desc desc; } all[] = {
-        { "chrome kineto", { PROF_CHROME_KINETO, false, PROF_CHROME_SOURCE_AUTO } },
-        { "chrome marks", { PROF_CHROME_KINETO, true, PROF_CHROME_SOURCE_ALL } },
-        { "chrome array", { PROF_CHROME_ARRAY, false, PROF_CHROME_SOURCE_NONE } },
-        { "chrome legacy", { PROF_CHROME_LEGACY, false, PROF_CHROME_SOURCE_AUTO } },
+        { "chrome kineto", { .format = PROF_CHROME_KINETO } },
+        { "chrome source", { .source = PROF_CHROME_SOURCE_ALL } },
+        { "chrome array", { .format = PROF_CHROME_ARRAY, .source = PROF_CHROME_SOURCE_NONE } },
+        { "chrome legacy", { .format = PROF_CHROME_LEGACY } },
     };
     for (size_t i = 0; i < (COMPARE_BARE ? 1 : sizeof all / sizeof *all); i++)
         end_field(all[i].name, prof_write_chrome(trace, &all[i].desc, to_field));
