@@ -142,7 +142,7 @@
    Rooms, in this order; each begins with a banner
        @API-MARKS @API-SESSION @API-RESULTS @API-DETAILS @API-COMPANIONS @API-INLINE
        @API-MACROS
-       @PLATFORM @BLOCKS @ARENA @TEXT @SITES @FORMAT @STATES @NEST @THREADS @SUMS @RECORD
+       @PLATFORM @ARENA @TEXT @SITES @FORMAT @STATES @NEST @THREADS @SUMS @RECORD
        @TARGET @PRINTF @DETAILS @SYMBOLS @FUNCTIONS @NATIVE @COUNTERS @READ @COLLECT @TREE
        @OUTSIDE @LINK @EVENTS @AVERAGES @TABLE @CHROME @STACKS @MEMORY @EXECUTION @FLOPS @RAW
        @AGGREGATE @OBSERVE @SCHEDULE @SESSION @ENV
@@ -2852,60 +2852,6 @@ PROF__INLINE uint32_t prof__divide(uint64_t *n, uint32_t by) {
     return (uint32_t)(all % by);
 }
 #endif
-
-/* ---- @BLOCKS: the raw stream: which blocks there are ----
-
-   PROF_MODE_STREAM and prof_dump write it; what each block holds stands in tools/prof/raw_read.h,
-   which reads it. */
-
-enum {
-    PROF__RAW_SESSION = 1, PROF__RAW_SITES, PROF__RAW_THREAD, PROF__RAW_RECORDS, PROF__RAW_OPEN,
-    PROF__RAW_COUNTS, PROF__RAW_SUMS, PROF__RAW_DETAILS, PROF__RAW_EVENT, PROF__RAW_OLD_CORE,
-    PROF__RAW_DENSE
-};
-enum {
-    PROF__RAW_MAGIC = 0x50524f46, PROF__RAW_VERSION = PROF__BARE ? 3 : 2,
-    PROF__RAW_HEAD = 6,                  /* words before the payload */
-    PROF__RAW_RECORDS_HEAD = 10,         /* words of a payload before its records */
-    PROF__RAW_LONGEST = 28,              /* bytes of a record in a dense block, at most */
-    PROF__RAW_WAIT = 48,                 /* records that are worth a dense block */
-    PROF__RAW_SUM = 12,                  /* words of such a row before its buckets */
-    PROF__RAW_WORDS = PROF__BARE ? 144 : 4096,   /* the most that the writer puts into a block */
-    PROF__RAW_HAS_MEMORY = 1, PROF__RAW_HAS_FLOPS = 2, PROF__RAW_HAS_SHAPES = 4,
-    PROF__RAW_HAS_STEPS = 8,
-    PROF__RAW_AGAIN = 64                 /* blocks of records between two that tell all names */
-};
-
-/* A sum over a block's words, modulo 2^32 - 1. Where size_t has 64 bits the whole sum fits, and is
-   reduced only at the end; where it has 32, each carry is added at once. */
-PROF__INLINE size_t prof__raw_sum_add(size_t sum, size_t n) {
-    sum += n;
-    return sizeof sum > 4 ? sum : sum + (sum < n);
-}
-
-PROF__INLINE uint32_t prof__raw_sum_end(size_t sum) {
-    if (sizeof sum > 4) sum %= UINT32_MAX;
-    return sum == UINT32_MAX ? 0 : (uint32_t)sum;
-}
-
-PROF__FN void prof__raw_head(uint32_t *words, uint32_t type) {
-    words[0] = PROF__RAW_MAGIC;
-    words[1] = (uint32_t)PROF__RAW_VERSION << 16 | type;
-}
-
-/* Completes the head of a block of n words. */
-PROF__FN void prof__raw_seal(uint32_t *words, uint32_t n, uint32_t number) {
-    size_t a = 0, b = 0;
-    words[2] = (n - PROF__RAW_HEAD) * 4;
-    words[3] = number;
-    words[4] = words[5] = 0;
-    for (uint32_t i = 1; i < n; i++) {
-        a = prof__raw_sum_add(a, words[i]);
-        b = prof__raw_sum_add(b, a);
-    }
-    words[4] = prof__raw_sum_end(a);
-    words[5] = prof__raw_sum_end(b);
-}
 
 /* ---- @ARENA: one range; records from the top down, the rest from the bottom up ----
 
@@ -7039,8 +6985,6 @@ PROF__FN PROF__RACES void prof__stats_add(prof_stats *out, const prof__counts *c
 #define prof__one_core() false
 #define prof__who_ran() NULL
 #define prof__interrupts_ns() 0
-#define prof__raw_now_tick(w) ((w)->now.tick)
-#define prof__raw_now_ns(w) ((w)->now_ns)
 
 /* The thread's name; none while it is being written. */
 PROF__FN void prof__row_name_read(const prof__row *row, char *text) {
@@ -8246,8 +8190,6 @@ PROF__INLINE void prof__event_on_cpu(prof__out *o, const struct prof_trace *s,
 #define prof__window_number(s) 1u
 #define prof__one_core() PROF_ONE_CORE
 #define prof__who_ran() (PROF_ONE_CORE ? prof__ran : NULL)
-#define prof__raw_now_tick(w) (prof__trace.time)
-#define prof__raw_now_ns(w) ((uint64_t)prof__ticks_ns(prof__trace.time))
 
 PROF__INLINE void prof__row_name_read(const prof__row *row, char *text) {
     memcpy(text, row->name, sizeof row->name);
@@ -17453,10 +17395,41 @@ PROF__CALL uint64_t prof_flops(const char *name, const prof_shape *inputs, uint3
    The stream writes records while the session goes on; the dump writes all records at one moment.
    - A block has its size, its type and a checksum, so that a reader finds the next one after
      damage. Sites and threads, which records refer to by number, have blocks of their own: they
-     come before the records, and are repeated.
+     come before the records, and are repeated. What each holds stands in tools/prof/raw_read.h,
+     which reads it.
    - The dump takes no lock, and writes only what was consistent when it was copied. */
 
 /* ---- blocks ---- */
+
+enum {
+    PROF__RAW_SESSION = 1, PROF__RAW_SITES, PROF__RAW_THREAD, PROF__RAW_RECORDS, PROF__RAW_OPEN,
+    PROF__RAW_COUNTS, PROF__RAW_SUMS, PROF__RAW_DETAILS, PROF__RAW_EVENT, PROF__RAW_OLD_CORE,
+    PROF__RAW_DENSE
+};
+enum {
+    PROF__RAW_MAGIC = 0x50524f46, PROF__RAW_VERSION = PROF__BARE ? 3 : 2,
+    PROF__RAW_HEAD = 6,                  /* words before the payload */
+    PROF__RAW_RECORDS_HEAD = 10,         /* words of a payload before its records */
+    PROF__RAW_LONGEST = 28,              /* bytes of a record in a dense block, at most */
+    PROF__RAW_WAIT = 48,                 /* records that are worth a dense block */
+    PROF__RAW_SUM = 12,                  /* words of such a row before its buckets */
+    PROF__RAW_WORDS = PROF__BARE ? 144 : 4096,   /* the most that the writer puts into a block */
+    PROF__RAW_HAS_MEMORY = 1, PROF__RAW_HAS_FLOPS = 2, PROF__RAW_HAS_SHAPES = 4,
+    PROF__RAW_HAS_STEPS = 8,
+    PROF__RAW_AGAIN = 64                 /* blocks of records between two that tell all names */
+};
+
+/* A sum over a block's words, modulo 2^32 - 1. Where size_t has 64 bits the whole sum fits, and is
+   reduced only at the end; where it has 32, each carry is added at once. */
+PROF__INLINE size_t prof__raw_sum_add(size_t sum, size_t n) {
+    sum += n;
+    return sizeof sum > 4 ? sum : sum + (sum < n);
+}
+
+PROF__INLINE uint32_t prof__raw_sum_end(size_t sum) {
+    if (sizeof sum > 4) sum %= UINT32_MAX;
+    return sum == UINT32_MAX ? 0 : (uint32_t)sum;
+}
 
 /* A writer: one block, made in place, and what earlier blocks had. */
 typedef struct prof__raw {
@@ -17484,12 +17457,23 @@ PROF__FN void prof__raw_tell_session(prof__raw *w, bool again);   /* again, or i
 PROF__FN void prof__raw_records(prof__raw *w, const prof__row *row, prof__span *span);
 
 PROF__RARE void prof__raw_begin(prof__raw *w, uint32_t type) {
-    prof__raw_head(w->words, type);
+    w->words[0] = PROF__RAW_MAGIC;
+    w->words[1] = (uint32_t)PROF__RAW_VERSION << 16 | type;
     w->used = PROF__RAW_HEAD;
 }
 
+/* Completes the block's head, and writes the block. */
 PROF__FN bool prof__raw_end(prof__raw *w) {
-    prof__raw_seal(w->words, w->used, w->number);
+    size_t a = 0, b = 0;
+    w->words[2] = (w->used - PROF__RAW_HEAD) * 4;
+    w->words[3] = w->number;
+    w->words[4] = w->words[5] = 0;
+    for (uint32_t i = 1; i < w->used; i++) {
+        a = prof__raw_sum_add(a, w->words[i]);
+        b = prof__raw_sum_add(b, a);
+    }
+    w->words[4] = prof__raw_sum_end(a);
+    w->words[5] = prof__raw_sum_end(b);
     if (!w->failed && !(w->sink.write)(w->sink.user, w->words, w->used * sizeof *w->words))
         w->failed = true;
     w->number += !w->failed;
@@ -17752,13 +17736,10 @@ PROF__FN void prof__raw_knots(prof__raw *w) {
     bool now = w->dump && s->open && s->clock == PROF_CLOCK_CPU;
     uint32_t knots = s->clock != PROF_CLOCK_CPU ? 0 : now ? 1 : s->knots.count;
     prof__raw_u32(w, knots + now);
-    for (uint32_t i = 0; i < knots; i++) {
-        prof__raw_u64(w, first[i].tick);
-        prof__raw_u64(w, first[i].ns - first->ns);
-    }
-    if (now) {
-        prof__raw_u64(w, w->now.tick);
-        prof__raw_u64(w, w->now.ns - first->ns);
+    for (uint32_t i = 0; i < knots + now; i++) {
+        prof__knot k = i < knots ? first[i] : w->now;
+        prof__raw_u64(w, k.tick);
+        prof__raw_u64(w, k.ns - first->ns);
     }
 }
 
@@ -17789,8 +17770,8 @@ PROF__FN void prof__raw_records(prof__raw *w, const prof__row *row, prof__span *
     prof__raw_u32(w, PROF__LOAD(row->number));
     prof__raw_u32(w, (uint32_t)(span->base >> 32));
     prof__raw_u64(w, span->position);
-    prof__raw_u64(w, prof__raw_now_tick(w));
-    prof__raw_u64(w, prof__raw_now_ns(w));
+    prof__raw_u64(w, w->now.tick);
+    prof__raw_u64(w, w->now_ns);
     prof__raw_u64(w, prof__raw_rate(w));
     to = (prof__record *)(void *)(w->words + w->used);
     prof__copy_records(to, span->at, n);
@@ -18160,8 +18141,6 @@ PROF__FN void prof__stream_close(struct prof_trace *s) {
     prof__unlock();
     for (prof__row *row = w->chrome ? NULL : s->rows; ok && row; row = row->next) {
         prof__raw_tell(w, row);
-        prof__raw_thread_begin(w, row);
-        (void)prof__raw_end(w);
         prof__raw_open(w, row, row->open_count);
     }
     if (!w->chrome) {
