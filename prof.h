@@ -4017,10 +4017,6 @@ typedef struct prof__side {
                                             that follows it in that event's list */
 } prof__side;
 
-/* A kernel that the extra of an event lists, in a trace made of events. There lists of kernels have
-   the numbers of these, in sessions those of works, which are events. */
-typedef struct prof__kernel { const prof_kernel *kernel; uint32_t next; } prof__kernel;
-
 /* Work that was launched: see prof_launch. Its token tells where it lies. */
 enum { PROF__LAUNCH_OPEN = 1, PROF__LAUNCH_DONE, PROF__LAUNCH_PLACED };
 typedef struct prof__launch {
@@ -4503,8 +4499,7 @@ typedef struct prof__outside {
     uint32_t launch_rows, queue_rows;    /* rows of averages, of the trace that they may have */
     bool any_backward;                   /* some event is backward; */
     bool any_sequence;                   /* has a sequence number */
-    prof__kernel *kernels;
-    uint32_t kernel_count;
+    uint32_t kernel_count;               /* of those that extras list */
     uint64_t rejected, overlaps, unlinked, early;
 } prof__outside;
 
@@ -11889,19 +11884,14 @@ PROF__FN prof_event *prof__launches_copy(struct prof_trace *s, prof_event *to) {
 
 /* The next in the list of kernels that k is in; PROF_NONE: k is the last. */
 PROF__FN uint32_t prof__kernel_next(const struct prof_trace *s, uint32_t k) {
-    return s->built ? s->outside.kernels[k].next : (uint32_t)s->side[k].cpu_bytes;
-}
-
-PROF__FN void prof__kernel_join(struct prof_trace *s, uint32_t k, uint32_t next) {
-    if (s->built) s->outside.kernels[k].next = next;
-    else s->side[k].cpu_bytes = (int64_t)next;
+    return (uint32_t)s->side[k].cpu_bytes;
 }
 
 /* Appends the kernels from first to last, which are joined, to a list. */
 PROF__FN void prof__kernels_add(struct prof_trace *s, prof__side *to, uint32_t first,
                                 uint32_t last) {
     if (to->first_kernel == PROF_NONE) to->first_kernel = first;
-    else prof__kernel_join(s, to->last_kernel, first);
+    else s->side[to->last_kernel].cpu_bytes = (int64_t)first;
     to->last_kernel = last;
 }
 
@@ -11909,7 +11899,8 @@ PROF__FN int32_t prof__device_index(const prof_event *e) {
     return prof__has(e) & PROF_HAS_DEVICE_INDEX ? e->extra->device_index : 0;
 }
 
-/* Copies the amounts in an event's extra to its prof__side. */
+/* Copies the amounts in an event's extra to its prof__side. Kernels that it lists become events
+   behind all others, which only lists refer to: an end is its duration, a thread its device. */
 PROF__FN void prof__side_open(struct prof_trace *s, uint32_t i) {
     const prof_event *e = s->events + i;
     const prof_extra *x = e->extra;
@@ -11924,19 +11915,20 @@ PROF__FN void prof__side_open(struct prof_trace *s, uint32_t i) {
     side->device_bytes = x->device_memory_usage;
     if (e->device_type == PROF_DEVICE_CPU) side->cpu_bytes = x->cpu_memory_usage;
     for (uint32_t k = 0; k < x->kernel_count; k++) {
-        uint32_t number = s->outside.kernel_count++;
-        s->outside.kernels[number].kernel = x->kernels + k;
-        prof__kernel_join(s, number, PROF_NONE);
+        uint32_t number = s->event_count + s->outside.kernel_count++;
+        memset(s->events + number, 0, sizeof *s->events);
+        s->events[number].name = x->kernels[k].name;
+        s->events[number].end_ns = x->kernels[k].duration_ns;
+        s->events[number].thread = (uint32_t)x->kernels[k].device;
+        s->side[number].cpu_bytes = PROF_NONE;
         prof__kernels_add(s, side, number, number);
     }
 }
 
 PROF__FN prof_kernel prof__kernel_at(const struct prof_trace *s, uint32_t k) {
-    prof_kernel work = { NULL, 0, 0 };
-    if (s->built) return *s->outside.kernels[k].kernel;
-    work.name = s->events[k].name;
-    work.duration_ns = prof__elapsed(s->events + k);
-    work.device = prof__device_index(s->events + k);
+    const prof_event *e = s->events + k;
+    prof_kernel work = { e->name, prof__elapsed(e), 0 };
+    work.device = s->built ? (int32_t)e->thread : prof__device_index(e);
     return work;
 }
 
@@ -12294,7 +12286,7 @@ PROF__FN void prof__launched_by(struct prof_trace *s, uint32_t work, uint32_t i,
     if (launcher == PROF_NONE) launcher = i;
     s->outside.early += s->events[work].start_ns < ns;
     s->side[work].last_kernel = launcher;
-    prof__kernel_join(s, work, PROF_NONE);
+    s->side[work].cpu_bytes = PROF_NONE;
     prof__kernels_add(s, s->side + launcher, work, work);
 }
 
@@ -12520,10 +12512,9 @@ PROF__FN size_t prof__built_lay(struct prof_trace *s, char *memory, const prof_t
         if (x && x->scope == 1) own = count * prof__align(sizeof *x);   /* for their stacks */
     }
     (void)prof__pack_bytes(&k, NULL, sizeof *s, 16);
-    s->events = (prof_event *)prof__pack_bytes(&k, NULL, count * sizeof *s->events, 16);
-    if (wide) s->side = (prof__side *)prof__pack_bytes(&k, NULL, count * sizeof *s->side, 16);
-    s->outside.kernels =
-        (prof__kernel *)prof__pack_bytes(&k, NULL, kernels * sizeof *s->outside.kernels, 16);
+    kernels += count;                    /* they are events, too: see prof__side_open */
+    s->events = (prof_event *)prof__pack_bytes(&k, NULL, kernels * sizeof *s->events, 16);
+    if (wide) s->side = (prof__side *)prof__pack_bytes(&k, NULL, kernels * sizeof *s->side, 16);
     s->threads = (prof_thread_info *)prof__pack_bytes(&k, NULL, threads * sizeof *s->threads, 16);
     s->scratch = (char *)prof__pack_bytes(&k, NULL, prof__built_scratch(count, threads) + own, 16);
     s->limit = memory ? memory + k.used : NULL;
@@ -14488,12 +14479,15 @@ PROF__FN void prof__table_recursion(prof__table *t) {
     if (count) prof__out_text(&t->out, "\n");
 }
 
-/* Names functions whose calls take less time than timing them does. */
-PROF__FN void prof__table_tiny(prof__table *t) {
+/* Names functions whose calls take less time than timing them does. Of rows without a trace, which
+   has notes, it also says what "(others)" is. */
+PROF__FN void prof__table_remarks(prof__table *t) {
     const uint64_t calls = 1000000, ns = 50;
     for (uint32_t i = 0; (t->rows || t->groups) && i < t->count; i++) {
         prof_average r = prof__table_row(t, i);
         uint64_t mean = r.count < calls ? ns : (uint64_t)r.cpu_time_total_ns / r.count;
+        if (!t->trace && strcmp(r.key, "(others)") == 0)
+            prof__out_f(&t->out, "Zones in (others), their names had no room: %u\n", r.count);
         if (mean >= ns || !prof__is_function_name(r.key)) continue;
         prof__table_plain(&t->out, r.key, SIZE_MAX, false);
         prof__out_f(&t->out, ": %u calls of %u ns; leave it out with "
@@ -14516,15 +14510,6 @@ PROF__FN void prof__table_sums_wide(prof__table *t) {
         (void)prof__text_f(line, sizeof line, "Self %s time of these rows: ", name);
         prof__table_line(t, line, t->rows_device_ns);
     }
-}
-
-/* Writes remarks on the rows. */
-PROF__FN void prof__table_remarks(prof__table *t) {
-    prof__table_recursion(t);
-    for (uint32_t i = 0; t->rows && !t->trace && i < t->count; i++)   /* the notes of a trace do */
-        if (strcmp(t->rows[i].key, "(others)") == 0)
-            prof__out_f(&t->out, "Zones in (others), their names had no room: %u\n",
-                        t->rows[i].count);
 }
 
 /* ---- to the terminal ---- */
@@ -14670,9 +14655,9 @@ PROF__FN void prof__table_foot(prof__table *t) {
     }
     PROF__HOST(prof__table_left_out(t));
     if (t->desc->hide_notes) return;
-    PROF__HOST(prof__table_remarks(t));
+    PROF__HOST(prof__table_recursion(t));
     if (t->notes) (t->notes)(t);
-    PROF__HOST(prof__table_tiny(t));
+    PROF__HOST(prof__table_remarks(t));
 }
 
 /* ---- widths and sums: over all rows, also those that row_limit hides ---- */
@@ -15163,20 +15148,17 @@ PROF__FN void prof__sources_find(const struct prof_trace *s, prof_chrome_source 
     if (source == PROF_CHROME_SOURCE_NONE) return;
     all->some = all->all = source == PROF_CHROME_SOURCE_ALL;
     all->listed = true;
-    for (uint32_t i = 1; i <= 2 * s->sites; i++) {   /* twice: then all of a name are known */
-        uint32_t number = (i - 1) % s->sites + 1;
-        const prof_site *own = prof__site(number);
+    for (uint32_t i = 1; i <= s->sites; i++) {
+        const prof_site *own = prof__site(i);
         size_t length;
         uint32_t hash = prof__hash(own->name, &length);
         uint32_t *first = prof__slot_find(all->index, PROF__SITE_SLOTS, hash, prof__site_is,
                                           own->name);
         bool placed = own->line || *own->file;
-        if (!*first) *first = number;
+        if (!*first) *first = i;
         if (!prof__same_site(prof__site(*first), own) ||
             (placed && prof__sites.names.index && *prof__name_slot(own->name, length, hash)))
-            all->shared[*first] = true;
-        all->shared[number] = all->shared[*first];
-        if (all->shared[number]) all->some = true;
+            all->shared[*first] = all->shared[i] = all->some = true;
     }
 }
 
