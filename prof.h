@@ -1865,9 +1865,6 @@ PROF__INLINE bool prof__category_on(uint32_t categories) {
 #  define prof__category_on prof_category_on
 #  define PROF__BEGIN_F(...) prof__begin_f(__VA_ARGS__)
 #endif
-#if defined(__cplusplus) && defined(__GNUC__)
-#  define PROF__QUALIFIED __PRETTY_FUNCTION__   /* targets have no room for that text */
-#endif
 #endif /* !PROF__BARE */
 
 PROF__INLINE void prof__instant_inline(prof__mark *mark) { PROF__IF_ON prof__instant(mark); }
@@ -1887,13 +1884,8 @@ struct prof__scope {
 };
 extern "C" {
 #else
-typedef struct prof__held { prof__frame *token; } prof__held;   /* a struct avoids -Wclobbered */
-PROF__INLINE prof__held prof__hold(prof__frame *token) {
-    prof__held held;
-    held.token = token;
-    return held;
-}
-PROF__INLINE void prof__scope_end(const prof__held *held) { prof__end_inline(held->token); }
+typedef struct prof__scope { prof__frame *token; bool once; } prof__scope;
+PROF__INLINE void prof__scope_end(const prof__scope *s) { prof__end_inline(s->token); }
 #endif
 
 /* ---- @API-MACROS: what marks are made of ----
@@ -1928,7 +1920,9 @@ extern "C" {
 #else
 #  define PROF__NAMED(name)
 #endif
-#ifndef PROF__QUALIFIED
+#if defined(__cplusplus) && defined(__GNUC__) && !PROF__BARE   /* targets have no room for it */
+#  define PROF__QUALIFIED __PRETTY_FUNCTION__
+#else
 #  define PROF__QUALIFIED __func__
 #endif
 #define PROF__MARK(id, name) PROF__MARK_OF(id, name, __func__)
@@ -1953,11 +1947,7 @@ extern "C" {
 #endif
 #if defined(PROF_DISABLE)                /* declarations and statements as when enabled */
 PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1, 2);
-#  ifdef __cplusplus
-#    define PROF__NOTHING(id, size) static_assert((size) != 0, "")
-#  else
-#    define PROF__NOTHING(id, size) enum { PROF__JOIN(prof__off_, id) = (size) != 0 }
-#  endif
+#  define PROF__NOTHING(id, size) enum { PROF__JOIN(prof__off_, id) = (size) != 0 }
 #  define PROF__SCOPE_IN(id, name, on) \
     PROF__NAMED(name) PROF__NOTHING(id, sizeof(name) + sizeof(on))
 #  define PROF__SCOPE_F(id, ...) PROF__NOTHING(id, sizeof(prof__nothing_f(__VA_ARGS__)))
@@ -1998,33 +1988,35 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #  endif
 
 #  if defined(__cplusplus)
-#    define PROF__SCOPE_OF(id, token) const prof__scope PROF__JOIN(prof__scope_, id)(token)
-#    define PROF__BLOCK_IN(id, name, on) \
-    for (prof__scope PROF__JOIN(prof__scope_, id)(PROF__OPENED(id, name, on)); \
-         PROF__JOIN(prof__scope_, id).once; PROF__JOIN(prof__scope_, id).once = false)
+#    define PROF__SCOPE_OF(id, token) prof__scope PROF__JOIN(prof__scope_, id)(token)
 #  elif PROF__GNU                        /* tcc ignores cleanup */
 #    define PROF__SCOPE_OF(id, token) \
-    __attribute__((cleanup(prof__scope_end), unused)) const prof__held \
-        PROF__JOIN(prof__token_, id) = prof__hold(token)
+    __attribute__((cleanup(prof__scope_end), unused)) \
+        prof__scope PROF__JOIN(prof__scope_, id) = { token, true }
+#  else
+#    define PROF__SCOPE_OF(id, token) \
+    PROF_SCOPE_needs_cplusplus_or_cleanup__use_PROF_BLOCK PROF__JOIN(prof__scope_, id)
+#    define PROF__BLOCK_OF(id, token) \
+    for (prof__scope PROF__JOIN(prof__scope_, id) = { token, true }; \
+         PROF__JOIN(prof__scope_, id).once; PROF__JOIN(prof__scope_, id).once = false, \
+             prof__scope_end(&PROF__JOIN(prof__scope_, id)))
+#  endif
+#  if defined(__cplusplus)
+#    define PROF__BLOCK_IN(id, name, on) \
+    for (PROF__SCOPE_OF(id, PROF__OPENED(id, name, on)); PROF__JOIN(prof__scope_, id).once; \
+         PROF__JOIN(prof__scope_, id).once = false)
+#  elif PROF__GNU                        /* one loop more is smaller: a break shares the end */
 #    define PROF__BLOCK_IN(id, name, on) \
     for (bool PROF__JOIN(prof__once_, id) = true; PROF__JOIN(prof__once_, id); \
          PROF__JOIN(prof__once_, id) = false) \
         for (PROF__SCOPE_OF(id, PROF__OPENED(id, name, on)); PROF__JOIN(prof__once_, id); \
              PROF__JOIN(prof__once_, id) = false)
-#  else
-#    define PROF__SCOPE_OF(id, token) \
-    PROF_SCOPE_needs_cplusplus_or_cleanup__use_PROF_BLOCK PROF__JOIN(prof__scope_, id)
-#    define PROF__BLOCK_OF(id, open) \
-    for (struct { prof__frame *token; bool once; } PROF__JOIN(prof__block_, id) = { open, true }; \
-         PROF__JOIN(prof__block_, id).once; PROF__JOIN(prof__block_, id).once = false, \
-             prof__end_inline(PROF__JOIN(prof__block_, id).token))
-#    if defined(__TINYC__)
-#      define PROF__BLOCK_IN(id, name, on) PROF__BLOCK_OF(id, PROF__OPENED(id, name, on))
-#    else                                /* two statements: not inside an if without braces */
-#      define PROF__BLOCK_IN(id, name, on) \
+#  elif defined(__TINYC__)
+#    define PROF__BLOCK_IN(id, name, on) PROF__BLOCK_OF(id, PROF__OPENED(id, name, on))
+#  else                                  /* two statements: not inside an if without braces */
+#    define PROF__BLOCK_IN(id, name, on) \
     PROF__SITE(id, name); \
     PROF__BLOCK_OF(id, ((on) ? PROF__OPEN(id, true) : NULL))
-#    endif
 #  endif
 #endif
 
