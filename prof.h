@@ -203,6 +203,10 @@
 #  define PROF__BARE 1
 #  define PROF__FAST 0
 #  define PROF__PORT_LABEL "_without_PROF_NOW_freestanding"   /* see PROF_NOW above */
+/* What the linker says where stb_sprintf was not found: see prof_push_f. */
+#  define prof_push_f prof_push_f__needs_stb_sprintf_h
+#  define prof_format_text prof_format_text__needs_stb_sprintf_h
+#  define prof__begin_f prof_scope_f__needs_stb_sprintf_h
 #else
 #  define PROF__BARE 0
 #  if PROF__GNU && (defined(PROF_NOW) || defined(__x86_64__) || defined(__i386__) || \
@@ -227,19 +231,6 @@
 #  endif
 #endif
 
-/* stb_sprintf: the program has included it, or @PLATFORM includes PROF__STB_HEADER. */
-#if !defined(PROF_NO_STB) && !defined(STB_SPRINTF_H_INCLUDE) && defined(__has_include)
-#  if __has_include(<stb/stb_sprintf.h>)
-#    define PROF__STB_HEADER <stb/stb_sprintf.h>
-#  elif __has_include("stb_sprintf.h")
-#    define PROF__STB_HEADER "stb_sprintf.h"
-#  endif
-#endif
-#if defined(PROF__STB_HEADER) || (defined(STB_SPRINTF_H_INCLUDE) && !defined(PROF_NO_STB))
-#  define PROF__STB 1
-#else
-#  define PROF__STB 0
-#endif
 #if defined(__clang__) || defined(__CUDACC__)   /* nvcc warns of gnu_printf */
 #  define PROF__PRINTF(text, first) __attribute__((format(printf, text, first)))
 #elif PROF__GNU
@@ -1570,15 +1561,7 @@ PROF__INLINE bool prof__category_on(uint32_t categories) {
     return (categories & ~*PROF__CAST(volatile uint32_t *, &prof__categories_off)) != 0;
 }
 
-#  if PROF__STB
-#    define PROF__BEGIN_F(...) prof__begin_f(__VA_ARGS__)
-#  else                                  /* a call with a format is an error that says what to do */
-#    define PROF__NEEDS_STB(name) \
-    (sizeof(struct name##_needs_stb_sprintf_h__give_its_folder_with_I) ? PROF__NULL : PROF__NULL)
-#    define PROF__BEGIN_F(...) PROF__NEEDS_STB(PROF_SCOPE_F)
-#    define prof_push_f(...) ((void)PROF__NEEDS_STB(prof_push_f))
-#    define prof_format_text(...) sizeof(PROF__NEEDS_STB(prof_format_text))
-#  endif
+#  define PROF__BEGIN_F(...) prof__begin_f(__VA_ARGS__)
 
 /* Parts: what a mode adds to the recorder. They are chosen inline: where the compiler sees the
    description, the linker leaves the others out. */
@@ -2207,6 +2190,19 @@ extern "C" {
 #pragma push_macro("slots")              /* a macro of Qt */
 #undef slots
 
+/* stb_sprintf: the program has included it, or this includes PROF__STB_HEADER. */
+#if !defined(PROF_NO_STB) && !defined(STB_SPRINTF_H_INCLUDE) && defined(__has_include)
+#  if __has_include(<stb/stb_sprintf.h>)
+#    define PROF__STB_HEADER <stb/stb_sprintf.h>
+#  elif __has_include("stb_sprintf.h")
+#    define PROF__STB_HEADER "stb_sprintf.h"
+#  endif
+#endif
+#if defined(PROF__STB_HEADER) || (defined(STB_SPRINTF_H_INCLUDE) && !defined(PROF_NO_STB))
+#  define PROF__STB 1
+#else
+#  define PROF__STB 0
+#endif
 #ifdef PROF__STB_HEADER
 #  define STB_SPRINTF_IMPLEMENTATION
 #  define STB_SPRINTF_STATIC
@@ -8214,7 +8210,7 @@ PROF__CALL void prof__counter(prof__mark *mark, int64_t value) {
    formatted in @TEXT.
    - A text that does not fit is cut at its end; a program's texts are then counted. */
 
-#ifdef prof__vsnprintf                   /* else such calls do not compile: PROF__NEEDS_STB */
+#ifdef prof__vsnprintf                   /* else programs with such calls do not link */
 
 /* Formats into buf; false: it is cut. */
 PROF__FN PROF__PRINTF(3, 0) bool prof__print(char *buf, size_t size, const char *format,

@@ -299,8 +299,8 @@ void f(int x);
 void f(int x) { PROF_KIND; (void)x; }
 END
 for kind in 'prof_push_f("a%d",x)' 'PROF_SCOPE_F("a%d",x)'; do
-    says "freestanding without it: $kind" needs_stb_sprintf_h gcc -ffreestanding -DPROF_NO_STB \
-        "-DPROF_KIND=$kind" -fsyntax-only -I. $out/bare.c
+    says "freestanding without it: $kind" needs_stb_sprintf_h gcc -w -ffreestanding -nostartfiles -Wl,-e,f \
+        -DPROF_NO_STB "-DPROF_KIND=$kind" -I. $out/bare.c $out/body.c -o $out/bare
     says "arguments that do not fit: $kind" Werror=format gcc -Wall -Werror -fsyntax-only -I. \
         "-DPROF_KIND=$(echo "$kind" | sed 's/%d/%s/')" $out/bare.c
 done
