@@ -13,8 +13,7 @@
            return prof_save_chrome(trace, "trace.json") != PROF_OK;
        }
    Every other file that marks zones includes prof.h alone. Define _GNU_SOURCE and the like before
-   the include: prof.h, which needs none of them, includes standard headers, and these look at them
-   once. On older systems link with -lpthread.
+   the include. On older systems link with -lpthread.
 
    Words
        zone         a stretch of one thread's time under a name, from its begin to its end
@@ -39,14 +38,12 @@
        PROF_IMPLEMENTATION    put the function bodies here
        PROF_STATIC            everything static: each such file is a profiler of its own
        PROF_SHARED            * one profiler for a program and its shared libraries, plugins or
-                              DLLs. The file with PROF_IMPLEMENTATION exports it (also with
-                              -fvisibility=hidden), all others import it. If that file is in the
-                              program itself, link the program with -rdynamic. On Windows each
-                              zone is then a call
+                              DLLs. The file with PROF_IMPLEMENTATION exports it, all others
+                              import it. If that file is in the program itself, link the program
+                              with -rdynamic. On Windows each zone is then a call
        PROF_API a             instead of PROF_SHARED: what stands before each declaration
-       PROF_TLS_MODEL "m"     how the thread's state is reached (gcc's tls_model). Default:
-                              "initial-exec" with glibc or in programs; elsewhere gcc's choice in
-                              shared libraries, so that musl can dlopen them
+       PROF_TLS_MODEL "m"     gcc's tls_model of the thread's state. Default: "initial-exec" with
+                              glibc or in programs; in other shared libraries gcc's choice
        PROF_DISABLE           turns this file's zones into nothing; functions stay. C++ keeps one
                               copy of an inline function or template: where it has zones, give
                               this to all files that have it, or to none
@@ -88,37 +85,31 @@
        All of it comes from one range: desc.memory, or a static array of PROF_ARENA_SIZE bytes.
        There is no malloc. Each thread keeps a stack of its open zones. When a zone ends, the thread
        writes a record of 12 bytes into a chunk that only it writes: without a lock. prof_stop()
-       reads the records; tables, stacks and traces are made from them.
-       Where zones carry more, or with PROF_KEEP_EVENTS, a zone is recorded only while there is
-       also room for its event (96 bytes in all), so that all that was recorded can be reported.
-       When the arena is full the timeline ends, and zones are added up per name (desc.when_full;
-       freestanding: they are dropped). prof_stats counts what is not kept; the table and the
-       trace's metadata say so. Other modes keep the last zones, stream all, or keep sums alone.
+       reads the records; tables, stacks and traces are made from them. What is kept, and what
+       happens when the arena is full, tell prof_mode, prof_full and prof_keep. prof_stats counts
+       what is not kept; the table and the trace's head say so.
 
    Threads
-       Zones, prof_push/prof_pop, prof_instant, prof_counter: any thread, no lock. A zone begins and
-       ends on one thread. They take at most 1 KiB of stack; with a format (prof_push_f) 2 KiB;
-       where they write a stream, as under PROF_TRACE, also what its sink takes; and the system's
-       loader takes 4 KiB where the program was not linked with -z now.
-       Session calls (start, stop) may come from any thread, one at a time.
-       Queries and writers of a trace: one thread at a time.
+       Any thread may mark zones (without a lock) and tell what they carry, at any time. A zone
+       begins and ends on one thread. A mark takes at most 1 KiB of stack; with a format
+       (prof_push_f) 2 KiB; where it writes a stream, as under PROF_TRACE, also what the sink takes;
+       and the system's loader takes 4 KiB where the program was not linked with -z now.
+       Session calls (start, stop), queries and writers: any thread, one at a time where their
+       comment does not say "at any time".
        A compiler without TLS and atomics (tcc) records from the first thread only: zones of
        others are dropped (dropped_busy). Make all other calls from that thread, too.
        Seccomp filters must allow gettid (a thread's first zone of a session), getpid (PROF_BEGIN
        of a new site, session calls), sched_yield (threads that wait), and write for streams.
        desc.memory must stay valid until every thread that recorded has exited or has called
-       prof_thread_end(). What destructors and signal handlers of a thread mark after prof.h's
-       destructor has run is dropped: dropped_busy.
-       A thread that TerminateThread ends keeps its part, and counts among max_threads.
+       prof_thread_end(). A thread that TerminateThread ends counts among max_threads for ever.
 
    Signals and fork
-       A signal handler may mark zones and call prof_push, prof_pop, prof_instant, prof_counter,
-       even in the middle of a begin or an end. It must end what it begins, and return (no longjmp).
-       What it marks while its thread is in the slow path (first zone, new chunk, new name, an
-       argument, slow clock) is dropped: dropped_busy; as is all that the thread marks later, if
-       a handler leaves that path by siglongjmp. If the zone around a handler's zones was dropped
-       or just recorded, the trace has a zone "(lost)" instead, which is counted: lost. A handler
-       must not call prof_start, prof_stop, prof_step, prof_thread_end, prof_get_stats or queries.
+       A signal handler may mark zones, instants and counters, even in the middle of a begin or an
+       end. It must end what it begins, and return (no longjmp). Of other calls it may make those
+       whose comment says so. What it marks while its thread is in the slow path (first zone, new
+       chunk, new name, an argument, slow clock) is dropped: dropped_busy; as is all that the thread
+       marks later, if a handler leaves that path by siglongjmp. If the zone around a handler's
+       zones was dropped or just recorded, the trace has a zone "(lost)" instead: lost.
        After fork() the child records nothing until it calls prof_start() (or see prof_start_env);
        what a child of _Fork() records is lost, its parent's session goes on.
        A child of vfork() shares its parent's memory. It must end its zones before exec(), and end
@@ -250,9 +241,9 @@ extern "C" {
 
 /* ---- @API-MARKS: zones, moments and values ----
 
-   A program marks what it does by these, on any thread, whether a session is open or not; see
-   Threads, and Signals and fork, above. Macros take a literal name, which is looked up once;
-   functions take any name. With PROF_DISABLE a macro checks its arguments and does nothing. */
+   A program marks what it does by these, whether a session is open or not. Macros take a literal
+   name, which is looked up once; functions take any name. With PROF_DISABLE a macro checks its
+   arguments and does nothing. */
 
 /* A zone from here to the end of the enclosing block. */
 #define PROF_SCOPE(name) PROF__SCOPE_IN(PROF__ID, "" name, true)
@@ -267,7 +258,7 @@ extern "C" {
 /* A zone around the block or statement that follows: PROF_BLOCK("name") { ... } */
 #define PROF_BLOCK(name) PROF__BLOCK_IN(PROF__ID, "" name, true)
 
-/* The same, but zones only while one of these categories is on: see prof_set_categories. */
+/* The same, but a zone only while one of these categories is on: see prof_set_categories. */
 #define PROF_SCOPE_IN(categories, name) \
     PROF__SCOPE_IN(PROF__ID, "" name, prof__category_on(categories))
 #define PROF_FUNCTION_IN(categories) PROF__FUNCTION_IN(PROF__ID, prof__category_on(categories))
@@ -298,9 +289,9 @@ PROF_API void prof_push_f(const char *format, ...) PROF__PRINTF(1, 2);
 PROF_API void prof_instant(const char *name);
 PROF_API void prof_counter(const char *name, int64_t value);
 
-/* Categories of zones, a bit each, up to 32 of the program's own. PROF_SCOPE_IN and its kin mark a
-   zone only while one of its categories is on; at first all are. Returns what was on. Any thread,
-   at any time; open zones stay open. prof_category_on: is one of these on? */
+/* Turns on these categories of zones and no others; at first all are. They are bits, of the
+   program's own. Returns what was on. At any time; open zones stay open. prof_category_on: is one
+   of these on? */
 PROF_API uint32_t prof_set_categories(uint32_t on);
 PROF_API bool prof_category_on(uint32_t categories);
 
@@ -499,12 +490,11 @@ enum {                                   /* prof_stats.warnings, and in the trac
     PROF_WARN_DEVICE = 4                 /* a device is missing, or could not record everything */
 };
 
-/* Opens a session; NULL or zeroed: every default. Any thread. Errors, of which prof_strerror says
-   more: STATE: one is open. MEMORY: the arena is too small, or is split into pieces that are, by
-   chunks that threads still hold from earlier sessions (until they record again). INVALID: a field
-   of desc is wrong. UNSUPPORTED: this system, a stream, or the devices asked for cannot do it.
-   Freestanding: not in an interrupt (prof_stop may be); UNSUPPORTED: the clock does not count, or
-   hw_counters or numbers are asked for. */
+/* Opens a session; NULL or zeroed: every default. Errors, of which prof_strerror says more: STATE:
+   one is open. MEMORY: the arena is too small, or is split into pieces that are, by chunks that
+   threads still hold from earlier sessions (until they record again). INVALID: a field of desc is
+   wrong. UNSUPPORTED: this system, a stream, or the devices asked for cannot do it. Freestanding:
+   not in an interrupt (prof_stop may be); UNSUPPORTED: also a clock that does not count. */
 PROF_API prof_result prof_start(const prof_desc *desc);
 
 /* Closes the session; zones still open end now. NULL only when no session was open (or in one of
@@ -516,7 +506,7 @@ PROF_API prof_trace *prof_stop(void);
    and close here as the schedule says. A complete one goes to on_trace_ready, while nothing is
    recorded; its trace is gone when that returns. With a schedule each step is an event
    ProfilerStep#N of the calling thread. In the session's callbacks prof_start, prof_step and
-   prof_stop do nothing. Any thread, one at a time. PyTorch: profile.step() */
+   prof_stop do nothing. PyTorch: profile.step() */
 PROF_API prof_action prof_step(void);
 
 /* Turns recording of some activities (PROF_ACTIVITY_...) off or on inside a window; the next one
@@ -525,7 +515,7 @@ PROF_API prof_action prof_step(void);
    is open. PyTorch: toggle_collection_dynamic */
 PROF_API prof_result prof_toggle(uint32_t activities, bool enable);
 
-/* What a schedule does at a step, from 0 on. Pure, any thread. active 0: PROF_ACTION_NONE. */
+/* What a schedule does at a step, from 0 on. Pure. active 0: PROF_ACTION_NONE. */
 PROF_API prof_action prof_schedule_action(const prof_schedule *schedule, uint64_t step);
 
 /* A result in English words, never NULL. After an error it tells what is known of the last one of
@@ -534,14 +524,14 @@ PROF_API prof_action prof_schedule_action(const prof_schedule *schedule, uint64_
 PROF_API const char *prof_strerror(prof_result result);
 
 /* The counts of a trace; of one made from events, recorded is the number of events. NULL: those of
-   the open session, or of the last one; any thread; exact after prof_stop. */
+   the open session, or of the last one, at any time; exact after prof_stop. */
 PROF_API prof_stats prof_get_stats(const prof_trace *trace);
 
 /* Bytes of arena that desc needs to record and analyse at least one chunk of zones on each of its
    max_threads (0 counts as 1 here). */
 PROF_API size_t prof_arena_size(const prof_desc *desc);
 
-/* The session's clock: ns since its start, as in its zones' times. Any thread. 0: no session. */
+/* The session's clock: ns since its start, as in its zones' times. At any time. 0: no session. */
 PROF_API int64_t prof_now(void);
 
 /* Freestanding: notices when a 32-bit clock wraps. Call it at least once in half the time of a
@@ -575,11 +565,9 @@ PROF_API void prof_thread_end(void);
 #if !PROF__BARE
 /* For programs that are profiled when the environment asks for it, as `prof record` does by
    PROF_TRACE=FILE: then these are prof_start(desc), and prof_stop() with prof_save_chrome(), else
-   they do nothing and return PROF_OK. In FILE %p stands for the process id. FILE.raw is a stream
-   that is written as it comes (FILE.json where a stream cannot carry what desc asks for). exit()
-   stops the session, too. With PROF_MODE=wait a thread sleeps until `prof window` or `prof top`
-   asks for a session, without desc's schedule and on_trace_ready (Linux). tools/README.md has the
-   other variables, and what a process leaves that is killed, forks or executes another program.
+   they do nothing and return PROF_OK. exit() stops the session, too. tools/README.md has all
+   variables, and what a process leaves that is killed, forks or executes another program.
+   PROF_MODE=wait, for sessions from outside, takes no schedule and on_trace_ready of desc.
    INVALID: a variable is wrong. FILE: FILE cannot be made now. UNSUPPORTED: the program has other
    rights than its caller (set-user-id): it reads no variables, here and elsewhere. */
 PROF_API prof_result prof_start_env(const prof_desc *desc);
@@ -723,9 +711,8 @@ typedef struct prof_averages_desc {
     bool percentiles;                    /* and in tables min and max. Exact; estimated (~p50) where
                                             zones are in sums */
     bool group_by_site;                  /* by file and line, where one name has several: column
-                                            "Source". Names made at run time have none; of
-                                            instrumented functions static ones have their file
-                                            (Linux). Freestanding: ignored */
+                                            "Source". Names made at run time have none.
+                                            Freestanding: ignored */
 } prof_averages_desc;
 
 typedef enum prof_format {
@@ -804,15 +791,14 @@ PROF_API const prof_event *prof_events(const prof_trace *trace, void *memory, si
 PROF_API const prof_thread_info *prof_threads(const prof_trace *trace, size_t *count);
 
 /* The name of counter i, from 0, of desc.hw_counters, then desc.numbers; NULL: there are fewer.
-   Names of hw_counters are those of `perf list`: cycles, instructions, cache-references,
+   desc.hw_counters takes names of `perf list`: cycles, instructions, cache-references,
    cache-misses, branches, branch-misses, ref-cycles, stalled-cycles-frontend,
    stalled-cycles-backend, L1-dcache-loads, L1-dcache-load-misses, LLC-loads, LLC-load-misses,
    dTLB-load-misses, iTLB-load-misses, and rHEX for a raw one (all of them in user mode only);
-   task-clock (ns), page-faults, minor-faults, major-faults, context-switches, cpu-migrations.
-   Linux: each begin and end of a zone reads each of them by a system call of about 0.5 us; a thread
-   keeps a file open for each until it exits or calls prof_thread_end. A zone that ends on another
-   thread, or by prof_stop, has no counts. prof_start refuses a counter that is unknown, missing or
-   not allowed. */
+   task-clock (ns), page-faults, minor-faults, major-faults, context-switches, cpu-migrations. It
+   needs Linux, where each begin and end of a zone reads each of them by a system call of about
+   0.5 us; a thread keeps a file open for each until it exits or calls prof_thread_end. A zone that
+   ends on another thread, or by prof_stop, has no counts. */
 PROF_API const char *prof_hw_counter_name(const prof_trace *trace, uint32_t i);
 
 /* The site, times and memory of an event. */
@@ -826,11 +812,10 @@ PROF_API size_t prof_key_averages(const prof_trace *trace, const prof_averages_d
 /* The sum over all events, key "Total"; other fields: the last event's. PyTorch: total_average() */
 PROF_API prof_average prof_total_average(const prof_trace *trace);
 
-/* PROF_MODE_AGGREGATE: the sums so far, a row for each name, in the order in which names came;
-   while threads go on recording, or after prof_stop. Fills at most max rows and returns how many
-   there are; 0 in other modes. Open zones do not count yet. p50, p90 and p99 are off by a factor of
-   2 at most. prof_write_rows prints the rows; prof_key_averages has them by site. Any thread; not
-   in a signal handler. */
+/* PROF_MODE_AGGREGATE: the sums so far, a row for each name, in the order in which names came. At
+   any time, also after prof_stop. Fills at most max rows and returns how many there are; 0 in other
+   modes. Open zones do not count yet. p50, p90 and p99 are off by a factor of 2 at most.
+   prof_write_rows prints the rows; prof_key_averages has them by site. */
 PROF_API size_t prof_snapshot(prof_average *rows, size_t max);
 
 /* PyTorch's table. desc NULL: key averages by self CPU time. */
@@ -859,17 +844,10 @@ PROF_API prof_result prof_write_stacks(const prof_trace *trace, prof_metric metr
 
 /* Chrome trace JSON, for Perfetto, chrome://tracing, speedscope; desc NULL: Kineto's format.
    PROF_ERROR_INVALID: there is no such format. "prof" in its head (in an array the event "prof
-   counts") has the counts of prof_stats that are not zero; also
-       "sites": [{"name", "source": "file:line"}, ...]: the program's names that have one site, so
-       that their events need not name it (not in a streamed array);
-   and where some zones are only in sums (times in whole ns)
-       "summed": how many, "timeline_end_ns": prof_stats.timeline_ns (PROF_MODE_AGGREGATE: 0),
-       "session_ns": the session's length,
-       "sums": [{"name", "count", "total", "self", "min", "max", "p50", "p90", "p99"}, ...]: a row
-       per name, of these zones alone; prof_average_add joins it with the row of the events;
-       "sums_by_site", where a name has several sites: the same, a row per site, with "source".
-   An instant "timeline ends" shows where a thread's timeline ends. A zone that was open then ends
-   there, with "finished": false and "partial": true; its call is in the sums. */
+   counts") has the counts of prof_stats that are not zero, and "sums" where some zones are in no
+   timeline: tools/README.md tells of its members. An instant "timeline ends" shows where a thread's
+   timeline ends. A zone that was open then ends there, with "finished": false and "partial": true;
+   its call is in the sums. */
 PROF_API prof_result prof_write_chrome(const prof_trace *trace, const prof_chrome_desc *desc,
                                        prof_sink out);
 
@@ -899,14 +877,14 @@ PROF_API size_t prof_event_kernels(const prof_trace *trace, const prof_event *ev
 
 /* Adds `from`, a row of another window or trace, to `into`, a row of the same name: sums, counts,
    min and max. Percentiles are estimated where both rows have them, else 0. A zeroed `into` takes
-   from's name and what else tells rows apart; the texts stay from's. Pure, any thread.
-   PROF_ERROR_INVALID: NULL, or the names differ. PyTorch: FunctionEventAvg.__iadd__ */
+   from's name and what else tells rows apart; the texts stay from's. Pure. PROF_ERROR_INVALID:
+   NULL, or the names differ. PyTorch: FunctionEventAvg.__iadd__ */
 PROF_API prof_result prof_average_add(prof_average *into, const prof_average *from);
 
-/* A file as a sink: any writer takes file.sink, several of them one after the other. It is written
-   under a temporary name beside path, which prof_file_close renames: path is never half a file. It
-   has the rights of the file it replaces. A link is replaced; a device or pipe is written in place.
-   .gz by its ending, with PROF_ZLIB. */
+/* A file as a sink, for any number of writers, one after the other. It is written under a temporary
+   name beside path, which prof_file_close renames: path is never half a file. It has the rights of
+   the file it replaces. A link is replaced; a device or pipe is written in place. .gz by its
+   ending, with PROF_ZLIB. */
 typedef struct prof_file {
     prof_sink sink;                      /* from open to close, while the struct must not move */
     bool failed;                         /* a write failed; if you set it, close leaves no file */
@@ -918,22 +896,19 @@ typedef struct prof_file {
     char temporary[1024];
 } prof_file;
 
-/* Any thread, one at a time for a file; not in a signal handler. PROF_ERROR_FILE: errno says why (a
-   path over 992 bytes: ENAMETOOLONG).
-   open: PROF_ERROR_INVALID: NULL. PROF_ERROR_UNSUPPORTED: .gz without PROF_ZLIB. After an error it
-   needs no close. close: also PROF_ERROR_FILE: `failed` was set. In both cases the temporary file
-   is removed. PROF_ERROR_STATE: it is not open. */
+/* Several threads may have files of their own. INVALID: NULL. UNSUPPORTED: .gz without PROF_ZLIB.
+   FILE: errno says why (a path over 992 bytes: ENAMETOOLONG), or `failed` was set: the temporary
+   file is removed. STATE: it is not open. After an error of open it needs no close. */
 PROF_API prof_result prof_file_open(prof_file *file, const char *path);
 PROF_API prof_result prof_file_close(prof_file *file);
 
-/* An on_trace_ready that saves each window as DIR/WORKER.TIME_NS.pt.trace.json: desc.on_trace_ready
-   = prof_trace_handler; desc.user = &handler. It makes the directory. `result` is the last error.
-   PyTorch: tensorboard_trace_handler() */
+/* An on_trace_ready (desc.user: a prof_handler) that saves each window as
+   DIR/WORKER.TIME_NS.pt.trace.json. It makes DIR. PyTorch: tensorboard_trace_handler() */
 typedef struct prof_handler {
     const char *dir;                     /* NULL: "." */
     const char *worker;                  /* NULL: HOSTNAME_PID */
     bool gzip;                           /* .gz, with PROF_ZLIB */
-    prof_result result;
+    prof_result result;                  /* the last error */
     uint32_t saved;                      /* windows */
 } prof_handler;
 PROF_API void prof_trace_handler(void *handler, prof_trace *trace);
@@ -952,10 +927,9 @@ enum {                                   /* prof_extra.has: fields whose 0 is a 
     PROF_HAS_NODE_ID = 1, PROF_HAS_SEQUENCE_NR = 2, PROF_HAS_FWD_THREAD = 4, PROF_HAS_ID = 8,
     PROF_HAS_DEVICE_INDEX = 16, PROF_HAS_LINK = 32, PROF_HAS_END_THREAD = 64,
     PROF_HAS_ANNOTATION = 512,           /* of zones, see prof_set; events have a flag */
-    PROF_HAS_KEPT_TEXT = 256             /* for prof_submit, not for zones: activity_type and
-                                            metadata_json are not copied, and live as long as the
-                                            trace, which adds "correlation" (id, or else
-                                            linked_correlation_id) to metadata_json */
+    PROF_HAS_KEPT_TEXT = 256             /* prof_submit: activity_type and metadata_json are not
+                                            copied, and live as long as the trace, which adds
+                                            "correlation" (id, or else linked_correlation_id) */
 };
 
 /* What few events have: the rest of PyTorch's FunctionEvent. Zeroed: nothing is known. */
@@ -1024,10 +998,10 @@ typedef struct prof_flops_desc {
 
 /* Adds to number `index` of desc.numbers, from 0, for the innermost zone and all zones around it:
    what it worked on, as points, bytes or rows. Numbers are arguments in the trace, columns of
-   tables ("Self points", "points") and prof_average.counters, after those of desc.hw_counters. Each
-   that is not 0 takes 12 bytes more of its zone. What is added outside of zones, or after the
+   tables ("Self points", "points") and prof_average.counters, after those of desc.hw_counters. A
+   zone takes 12 bytes more for each that is not 0. What is added outside of zones, or after the
    timeline ended, is left out and counted (details_cut, not_kept). Does nothing if desc.numbers has
-   no such number, or in freestanding builds. Any thread; not in a signal handler. */
+   no such number, or in freestanding builds. */
 PROF_API void prof_add(uint32_t index, int64_t value);
 
 /* snprintf by the formatter of prof_push_f; but returns the length of the text after it is cut. */
@@ -1080,10 +1054,9 @@ PROF_API void prof_module_pop(void);
    after the jump, ends all zones that the calling thread has begun since and that are still open:
    now, and counted as healed. A mark is good for many jumps, while its zones are open. A mark of
    another thread, context, session or window, or of a zone that has ended, is ignored and counted
-   (unbalanced, cut). Any thread; not in a signal handler that interrupted the profiler:
-   dropped_busy. Without these calls a thread sees by its stack which zones' functions are gone
-   (x86-64 and aarch64), and ends them: instrumented functions, with all zones in them, when the
-   next one begins; PROF_SCOPE and its kin once three quarters of max_depth are open. */
+   (unbalanced, cut). In a signal handler that interrupted the profiler: dropped_busy. Without these
+   calls, on x86-64 and aarch64, such zones end later: those of instrumented functions, with all in
+   them, when the next one begins; PROF_SCOPE and its kin at three quarters of max_depth. */
 PROF_API prof_open_zones prof_mark(void);
 PROF_API void prof_unwind(prof_open_zones mark);
 
@@ -1126,7 +1099,7 @@ PROF_API uint64_t prof_flow(uint64_t number);
 
 /* Floating point operations of one call of op, by its inputs' shapes; a multiply and an add are
    two. 0: none, op is not known, or the shapes are not ones it takes; at most UINT64_MAX.
-   `aten::` before op may be left out; desc NULL: defaults. Pure, any thread. There are two sets:
+   `aten::` before op may be left out; desc NULL: defaults. Pure. There are two sets:
    - PyTorch's flop registry (torch.utils.flop_counter), for the ops that do the work: mm, addmm,
      bmm, baddbmm, _scaled_mm; convolution and its kinds (inputs: x, weight), transposed ones too;
      convolution_backward (grad_output, x, weight): for each gradient asked for as much as forward;
@@ -1144,18 +1117,17 @@ typedef uint64_t (*prof_flops_formula)(const prof_shape *inputs, uint32_t count,
                                        const prof_flops_desc *desc);
 
 /* Registers a formula for the op `name`, where `aten::` may be left out; name must live as long as
-   the process. It replaces an earlier one; NULL removes that. Any thread, at any time: it counts
-   for traces that are read from then on. PROF_ERROR_INVALID: no name. PROF_ERROR_MEMORY: there are
-   64. PyTorch: register_flop_formula() */
+   the process. It replaces an earlier one; NULL removes that. At any time: it counts for traces
+   that are read from then on. INVALID: no name. MEMORY: there are 64. PyTorch:
+   register_flop_formula() */
 PROF_API prof_result prof_flops_register(const char *name, prof_flops_formula formula);
 
 /* ---- metadata: keys in the trace's head ---- */
 
 /* Adds a key with text, or with JSON, to the trace's head. The last value of a key counts. A key
-   added while no session is open stays for all later sessions, else it is this session's alone. Any
-   thread. PROF_ERROR_MEMORY: more than PROF_METADATA_SIZE bytes of either. PROF_ERROR_INVALID: also
-   a key that the trace writes itself (traceEvents, traceName, schemaVersion, prof, displayTimeUnit,
-   baseTimeNanoseconds). PROF_ERROR_JSON: prof_strerror says at which byte. PyTorch: add_metadata(),
+   added while no session is open stays for all later sessions, else it is this session's alone.
+   MEMORY: more than PROF_METADATA_SIZE bytes of either. INVALID: NULL, or a key that the trace
+   writes itself (as traceEvents). JSON: prof_strerror says at which byte. PyTorch: add_metadata(),
    add_metadata_json(), preset_metadata_json() */
 PROF_API prof_result prof_add_metadata(const char *key, const char *text);
 PROF_API prof_result prof_add_metadata_json(const char *key, const char *json);
@@ -1200,9 +1172,9 @@ PROF_API prof_result prof_remove_observer(const void *user);
    session is open, or it is on already. PyTorch: emit_itt(). NVTX: prof_cuda_emit_nvtx. */
 PROF_API prof_result prof_emit_itt(bool on);
 
-/* ITT tasks of the program's own; they need no session. Any thread. range_push and range_pop return
-   the depth of the range that begins or ends: 0 for the thread's outermost; -1: there is no tool,
-   or no range. text NULL: "". PyTorch: torch.profiler.itt */
+/* ITT tasks of the program's own; they need no session. range_push and range_pop return the depth
+   of the range that begins or ends: 0 for the thread's outermost; -1: there is no tool, or no
+   range. text NULL: "". PyTorch: torch.profiler.itt */
 PROF_API bool prof_itt_is_available(void);
 PROF_API void prof_itt_mark(const char *text);
 PROF_API int prof_itt_range_push(const char *text);
@@ -1217,7 +1189,7 @@ PROF_API int prof_itt_range_pop(void);
    register: PROF_ERROR_FILE: errno says why; PROF_ERROR_INVALID: no path, or over 1023 bytes.
    start: PROF_ERROR_STATE: not registered; PROF_ERROR_MEMORY: too often. unregister says what went
    wrong with the file; PROF_ERROR_STATE: the window has to close first, or the mode keeps no
-   events. After fork the child is not registered. Any thread, one at a time. */
+   events. After fork the child is not registered. One call at a time. */
 PROF_API prof_result prof_execution_trace_register(const char *path);
 PROF_API prof_result prof_execution_trace_start(void);
 PROF_API void prof_execution_trace_stop(void);
@@ -1337,13 +1309,11 @@ PROF_API uint64_t prof_thread_id(void);
 
 /* Adds events from outside to the open session: device activities, other clocks' or languages'
    spans. All times are this window's prof_now(): what ended before 0, and has no link, is an
-   earlier window's (rejected). thread is an index from prof_submit_thread or prof_threads. They
-   are copied with all that they point to, and nest among the zones by time: see
-   prof_trace_from_events. Each takes about 750 bytes of the arena (prof_launch: 160). Zones have
-   no ids: a device event belongs to the event, submitted too, whose extra.id is its
-   linked_correlation_id (a call of activity_type *_runtime or *_driver passes it on to the zone
-   around it); prof_launch reports work that zones launch. In a raw stream they go to the sink at
-   once, on this thread.
+   earlier window's (rejected). thread is an index from prof_submit_thread or prof_threads. Events
+   are copied with all that they point to (about 750 bytes of the arena each), and nest among the
+   zones by time: see prof_trace_from_events. A device event belongs to the submitted event whose
+   extra.id is its linked_correlation_id; a call of activity_type *_runtime or *_driver passes it on
+   to the zone around it. In a raw stream they go to the sink at once, on this thread.
    All that is left out is counted. INVALID: some were wrong, or name no known thread (rejected).
    MEMORY: some did not fit (dropped). UNSUPPORTED: the session keeps no events (a Chrome stream,
    sums, a ring without details, PROF_KEEP_RECORDS: not_kept). SINK: the sink failed (not_kept).
@@ -1848,6 +1818,9 @@ PROF__INLINE bool prof__category_on(uint32_t categories) {
 #  define prof__category_on prof_category_on
 #  define PROF__BEGIN_F(...) prof__begin_f(__VA_ARGS__)
 #endif
+#if defined(__cplusplus) && defined(__GNUC__)
+#  define PROF__QUALIFIED __PRETTY_FUNCTION__   /* targets have no room for that text */
+#endif
 #endif /* !PROF__BARE */
 
 PROF__INLINE void prof__instant_inline(prof__mark *mark) { PROF__IF_ON prof__instant(mark); }
@@ -1903,9 +1876,7 @@ extern "C" {
 #else
 #  define PROF__NAMED(name)
 #endif
-#if defined(__cplusplus) && defined(__GNUC__) && !PROF__BARE   /* targets have no room for it */
-#  define PROF__QUALIFIED __PRETTY_FUNCTION__
-#else
+#ifndef PROF__QUALIFIED
 #  define PROF__QUALIFIED __func__
 #endif
 #define PROF__MARK(id, name) PROF__MARK_OF(id, name, __func__)

@@ -27,7 +27,7 @@
 #define KEY_TOTAL          "Total Allocated"
 #define KEY_CATEGORY       "Category"
 #define KEY_MISSED         "Missed"
-/* In the head: see prof_write_chrome. */
+/* In the head: see tools/README.md. */
 #define KEY_SUMS           "sums"
 #define KEY_SUMS_BY_SITE   "sums_by_site"
 #define KEY_SITES          "sites"
