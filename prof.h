@@ -85,9 +85,9 @@
        All of it comes from one range: desc.memory, or a static array of PROF_ARENA_SIZE bytes.
        There is no malloc. Each thread keeps a stack of its open zones. When a zone ends, the thread
        writes a record of 12 bytes into a chunk that only it writes: without a lock. prof_stop()
-       reads the records; tables, stacks and traces are made from them. What is kept, and what
-       happens when the arena is full, tell prof_mode, prof_full and prof_keep. prof_stats counts
-       what is not kept; the table and the trace's head say so.
+       reads the records; tables, stacks and traces are made from them. prof_mode, prof_full and
+       prof_keep say what is kept, and what happens when the arena is full. prof_stats counts what
+       is not kept; the table and the trace's head say so.
 
    Threads
        Any thread may mark zones (without a lock) and tell what they carry, at any time. A zone
@@ -188,8 +188,7 @@
 
 /* The port: hosted, or bare (freestanding: no C library, no OS; see @TARGET).
    PROF__PORT_LABEL: the settings that must be the same in every file; see PROF__LABEL. PROF__TICKS:
-   the compiler has atomics and reads the CPU's clock. PROF__FAST: the hot path is inline, where
-   there is TLS too; else it is a call. */
+   the compiler has atomics and reads the CPU's clock. PROF__FAST: the hot path is inline. */
 #if defined(PROF_FREESTANDING) || (defined(__STDC_HOSTED__) && __STDC_HOSTED__ == 0)
 #  define PROF__BARE 1
 #  define PROF__FAST 0
@@ -242,8 +241,7 @@ extern "C" {
 /* ---- @API-MARKS: zones, moments and values ----
 
    A program marks what it does by these, whether a session is open or not. Macros take a literal
-   name, which is looked up once; functions take any name. With PROF_DISABLE a macro checks its
-   arguments and does nothing. */
+   name, which is looked up once; functions take any name. With PROF_DISABLE macros do nothing. */
 
 /* A zone from here to the end of the enclosing block. */
 #define PROF_SCOPE(name) PROF__SCOPE_IN(PROF__ID, "" name, true)
@@ -251,8 +249,7 @@ extern "C" {
 /* PROF_SCOPE with a name by a format: PROF_SCOPE_F("tile %d,%d", x, y); see prof_push_f. */
 #define PROF_SCOPE_F(...) PROF__SCOPE_F(PROF__ID, __VA_ARGS__)
 
-/* PROF_SCOPE named after the function; in C++ qualified, as A::update or main::<lambda>, and with
-   what its template's parameters are. */
+/* PROF_SCOPE named after the function; in C++ with its class, namespaces and template arguments. */
 #define PROF_FUNCTION() PROF__FUNCTION_IN(PROF__ID, true)
 
 /* A zone around the block or statement that follows: PROF_BLOCK("name") { ... } */
@@ -281,19 +278,17 @@ PROF_API void prof_pop(void);
    counted (names_cut). While nothing is recorded nothing is formatted. Each text takes room as a
    name of its own: what often changes belongs in an argument (prof_set_arg). stb_sprintf formats,
    if it was included before or is found as <stb/stb_sprintf.h> or "stb_sprintf.h" (Debian:
-   libstb-dev). Without it hosted builds use vsnprintf, which is not safe in signal handlers;
-   freestanding builds need it. */
+   libstb-dev); else vsnprintf, which is not safe in signal handlers. Targets need stb_sprintf. */
 PROF_API void prof_push_f(const char *format, ...) PROF__PRINTF(1, 2);
 
 /* A moment, and a value that changes over time, for the Chrome trace. name is copied. */
 PROF_API void prof_instant(const char *name);
 PROF_API void prof_counter(const char *name, int64_t value);
 
-/* Turns on these categories of zones and no others; at first all are. They are bits, of the
-   program's own. Returns what was on. At any time; open zones stay open. prof_category_on: is one
-   of these on? */
+/* Turns these categories of zones on, and all others off; at first all are on. A category is a bit
+   of the program's own. Returns what was on. At any time; open zones stay open. */
 PROF_API uint32_t prof_set_categories(uint32_t on);
-PROF_API bool prof_category_on(uint32_t categories);
+PROF_API bool prof_category_on(uint32_t categories);   /* is one of these on? */
 
 /* Names the calling thread in table and trace; copied, at most 63 bytes. Needs an open session. */
 PROF_API void prof_set_thread_name(const char *name);
@@ -518,17 +513,15 @@ PROF_API prof_result prof_toggle(uint32_t activities, bool enable);
 /* What a schedule does at a step, from 0 on. Pure. active 0: PROF_ACTION_NONE. */
 PROF_API prof_action prof_schedule_action(const prof_schedule *schedule, uint64_t step);
 
-/* A result in English words, never NULL. After an error it tells what is known of the last one of
-   this kind, as "prof_desc.max_depth is 300: 255 at most". One text per process: read it before the
-   next call, and once. */
+/* A result in words, never NULL. After an error it tells what is known of the last one of this
+   kind, as "prof_desc.max_depth is 300: 255 at most". One text per process: read it at once. */
 PROF_API const char *prof_strerror(prof_result result);
 
 /* The counts of a trace; of one made from events, recorded is the number of events. NULL: those of
    the open session, or of the last one, at any time; exact after prof_stop. */
 PROF_API prof_stats prof_get_stats(const prof_trace *trace);
 
-/* Bytes of arena that desc needs to record and analyse at least one chunk of zones on each of its
-   max_threads (0 counts as 1 here). */
+/* Bytes of arena that desc needs for at least a chunk of zones on each of max_threads (0: one). */
 PROF_API size_t prof_arena_size(const prof_desc *desc);
 
 /* The session's clock: ns since its start, as in its zones' times. At any time. 0: no session. */
@@ -558,7 +551,7 @@ PROF_API prof_result prof_flush(void);
    out. Also after prof_stop. PROF_ERROR_STATE: another mode, no session, a dump goes on. */
 PROF_API prof_result prof_dump(prof_sink out);
 
-/* Gives back the calling thread's part of the arena, as its exit does. Freestanding: the task of
+/* Gives back what the calling thread has of the arena, as its exit does. Freestanding: the task of
    PROF_CONTEXT() has ended: its zones end, and the next task of this number has another row. */
 PROF_API void prof_thread_end(void);
 
@@ -576,8 +569,7 @@ PROF_API prof_result prof_stop_env(void);
 
 /* ---- @API-RESULTS: what was recorded: events, rows, tables, files ----
 
-   Queries and writers of a trace. They use the free part of the arena, so only one may run at a
-   time. */
+   Queries and writers of a trace: one at a time, as they use the free part of the arena. */
 
 #define PROF_NONE UINT32_MAX             /* no such index */
 #define PROF_COUNTERS 4                  /* at most so many in desc.hw_counters and numbers */
@@ -781,9 +773,9 @@ typedef struct prof_chrome_desc {
 /* All events, sorted by (start, -end, thread, depth): a parent comes before its children. The first
    call that needs them makes them; they live as long as the trace. They take eight times the memory
    of records: where the arena has no room (without PROF_KEEP_EVENTS) they go to `size` bytes at
-   memory (or NULL), which must live as long. Returns NULL with count 0 where there are none, or no
-   room; prof_strerror(PROF_ERROR_MEMORY) says how many bytes they take. Freestanding: memory is not
-   used. PyTorch: profile.events() */
+   memory (or NULL; not freestanding), which must live as long. Returns NULL with count 0 where
+   there are none, or no room: prof_strerror(PROF_ERROR_MEMORY) says how many bytes they take.
+   PyTorch: profile.events() */
 PROF_API const prof_event *prof_events(const prof_trace *trace, void *memory, size_t size,
                                        size_t *count);
 
@@ -826,8 +818,7 @@ PROF_API prof_result prof_write_table(const prof_trace *trace, const prof_table_
 PROF_API prof_result prof_print_table(const prof_trace *trace, const prof_table_desc *desc);
 
 /* A table of the caller's rows (row.first: first-seen order), which are sorted in place. view NULL:
-   CPU times only. Of desc.averages only group_by_site counts: CSV and JSON then have the column
-   even where no row has a site. */
+   CPU times only. Of desc.averages only group_by_site counts: CSV and JSON have that column. */
 PROF_API prof_result prof_write_rows(prof_average *rows, size_t count, const prof_view *view,
                                      const prof_table_desc *desc, prof_sink out);
 
@@ -870,8 +861,7 @@ PROF_API prof_result prof_write_execution_trace(const prof_trace *trace, prof_si
 #if !PROF__BARE
 /* Hosted builds alone have the rest of this room. */
 
-/* The device work that an event launched: fills at most max and returns how many there are.
-   PyTorch: FunctionEvent.kernels */
+/* An event's device work: fills at most max, returns how many. PyTorch: FunctionEvent.kernels */
 PROF_API size_t prof_event_kernels(const prof_trace *trace, const prof_event *event,
                                    prof_kernel *kernels, size_t max);
 
@@ -1011,8 +1001,7 @@ PROF_API size_t prof_format_text(char *buf, size_t size, const char *format, ...
 #if !PROF__BARE
 /* Hosted builds alone have the rest of this room. */
 
-/* prof_counter with a fraction; the trace has as many digits as it takes to read the same number
-   back. NaN and the infinities become null. */
+/* prof_counter with a fraction, which the trace has exactly. NaN and the infinities become null. */
 PROF_API void prof_counter_f(const char *name, double value);
 
 /* ---- what the innermost open zone of the calling thread carries; all of it is copied ----
@@ -1117,9 +1106,8 @@ typedef uint64_t (*prof_flops_formula)(const prof_shape *inputs, uint32_t count,
                                        const prof_flops_desc *desc);
 
 /* Registers a formula for the op `name`, where `aten::` may be left out; name must live as long as
-   the process. It replaces an earlier one; NULL removes that. At any time: it counts for traces
-   that are read from then on. INVALID: no name. MEMORY: there are 64. PyTorch:
-   register_flop_formula() */
+   the process. It replaces an earlier one; NULL removes that. At any time, for traces that are read
+   from then on. INVALID: no name. MEMORY: there are 64. PyTorch: register_flop_formula() */
 PROF_API prof_result prof_flops_register(const char *name, prof_flops_formula formula);
 
 /* ---- metadata: keys in the trace's head ---- */
@@ -1294,12 +1282,10 @@ PROF_API void prof_task_gone(uint32_t number);
 PROF_API void prof_session_info(prof_session *session);
 
 /* The OS's steady clock in ns (CLOCK_MONOTONIC, QueryPerformanceCounter), which device runtimes
-   read, too, as does prof_session.start_ns. Needs no session. Also in a signal handler. 0: it
-   cannot be read. */
+   read, too. Needs no session. Also in a signal handler. 0: it cannot be read. */
 PROF_API int64_t prof_os_now(void);
 
-/* getenv for profilers, UTF-8 also on Windows; NULL in a program with other rights than its
-   caller's (set-user-id). */
+/* getenv, UTF-8 also on Windows; NULL in a program with other rights than its caller's. */
 PROF_API const char *prof_getenv(const char *name);
 
 /* The calling thread's id, as in prof_thread_info. */
@@ -1386,9 +1372,8 @@ PROF_API size_t prof_trace_memory_size(const prof_trace_desc *desc, const prof_e
    merged into it. Kineto's raw activities become such events by examples/kineto.h. PyTorch:
    EventList(), _build_tree()
    Left out and counted (rejected): events that end before they start, or have a stack_count,
-   kernel_count or tensor_count beside a NULL list. PROF_ERROR_INVALID: NULL where something is
-   needed, a thread out of range, more than 2^31 - 2 events. PROF_ERROR_MEMORY: memory is too
-   small. */
+   kernel_count or tensor_count beside a NULL list. INVALID: NULL where something is needed, a
+   thread out of range, more than 2^31 - 2 events. MEMORY: memory is too small. */
 PROF_API prof_result prof_trace_from_events(const prof_trace_desc *desc, const prof_event *events,
                                             size_t count, prof_trace **trace);
 #endif
@@ -1434,8 +1419,7 @@ PROF_API prof_result prof_trace_from_events(const prof_trace_desc *desc, const p
 #  define PROF__INLINE static inline
 #endif
 
-/* ThreadSanitizer sees no assembler, ends a child of fork that starts a thread, and knows no
-   clone. */
+/* ThreadSanitizer sees no assembler, and cannot follow fork and clone. */
 #if defined(__SANITIZE_THREAD__)
 #  define PROF__TSAN 1
 #elif defined(__has_feature)
@@ -1499,8 +1483,7 @@ PROF_API prof__frame *prof__begin(prof__mark *mark) PROF__LABEL("prof__begin") P
 PROF_API prof__frame *prof__begin_in_elf(const char *site) PROF__QUIET;
 PROF_API void prof__begin_dropped(void) PROF__QUIET;
 
-/* token: will the caller end the zone by it? If not, a dropped begin is noted, so that the next end
-   of the innermost zone is ignored. */
+/* token: will the caller use it? If not, a dropped begin is noted, and the next end is ignored. */
 PROF__INLINE prof__frame *prof__begin_inline(prof__mark *mark, bool token) {
     prof__frame *opened;
     if (!prof__on) return PROF__NULL;
@@ -1533,8 +1516,7 @@ PROF__INLINE bool prof__category_on(uint32_t categories) {
 
 #  define PROF__BEGIN_F(...) prof__begin_f(__VA_ARGS__)
 
-/* Parts: what a mode adds to the recorder. They are chosen inline: where the compiler sees the
-   description, the linker leaves the others out. */
+/* Parts: what a mode adds to the recorder, chosen inline: so the linker leaves out other modes. */
 typedef struct prof__parts prof__parts;
 PROF_API const prof__parts *prof__parts_ring(void) PROF__QUIET;
 PROF_API const prof__parts *prof__parts_raw(prof_sink sink) PROF__QUIET;
@@ -1546,8 +1528,7 @@ PROF_API prof_result prof__start(uint32_t shape, const prof__parts *parts,
 PROF_API prof_result prof__start_in(uint32_t shape, const prof__parts *parts, uint32_t rate,
                                     void *memory, size_t size) PROF__QUIET;
 
-/* A shape packs a description: max_depth, max_threads << 16 (at most 0xffff), and these bits.
-   PROF__MOST_DEPTH: the largest max_depth. */
+/* A shape packs a description: max_depth, max_threads << 16 (at most 0xffff), and these bits. */
 enum { PROF__SHAPE_RECORDS_ONLY = 256, PROF__SHAPE_SUMS = 512, PROF__SHAPE_EVENTS = 1024,
        PROF__MOST_DEPTH = 32 };
 
@@ -1665,8 +1646,7 @@ PROF_API void prof__interrupted(const prof__record *seen, const prof__record *ow
 #endif
 #define PROF__TLS_BEGINS { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, 0, PROF__NULL }
 
-/* What the inline code of every zone reads: variables of their own, by whose names the linker tells
-   when the files of a program do not fit together. */
+/* What the inline code of every zone reads. */
 #if PROF__FAST
 PROF__SEEN(uint32_t, prof__on);          /* 0: off; else the generation, from 2 up */
 PROF__SEEN(prof__hot, prof__nowhere);    /* a thread that holds no state */
@@ -1706,15 +1686,15 @@ PROF__INLINE prof__tls_data *prof__tls_here(void) {
 
 #if PROF__TICKS
 PROF__INLINE void prof__ticks(uint32_t *lo, uint32_t *hi) {
-#  if defined(PROF_NOW)
-    uint64_t now = PROF_NOW();
-#  elif defined(__aarch64__)
-    uint64_t now;
-    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(now));
-#  endif
-#  if !defined(PROF_NOW) && (defined(__x86_64__) || defined(__i386__))
+#  if !defined(PROF_NOW) && !defined(__aarch64__)
     __asm__ volatile("rdtsc" : "=a"(*lo), "=d"(*hi));   /* two halves: joining them costs */
 #  else
+#    ifdef PROF_NOW
+    uint64_t now = PROF_NOW();
+#    else
+    uint64_t now;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(now));
+#    endif
     *lo = PROF__CAST(uint32_t, now);
     *hi = PROF__CAST(uint32_t, now >> 32);
 #  endif
