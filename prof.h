@@ -19640,11 +19640,9 @@ PROF__FN void prof__clock_stop(struct prof_trace *s) {
     prof__knot k, *start = s->knots.list;
     if (s->clock != PROF_CLOCK_CPU) return;
     do k = prof__knot_now(); while (k.ns - prof__recorder.first_knot.ns < 5000000u);
-    if (s->knots.count == 1 && k.ns - start->ns < 100000000u) {
-        prof__knot first = prof__recorder.first_knot;
-        double rate = (double)(k.ns - first.ns) / (double)(k.tick - first.tick);
-        k.ns = start->ns + (uint64_t)((double)(k.tick - start->tick) * rate);
-    }
+    if (s->knots.count == 1 && k.ns - start->ns < 100000000u)
+        k.ns = start->ns + (uint64_t)((double)(k.tick - start->tick) * 1e9 /
+                                      (double)prof__rate_until(k));
     prof__knot_add(k);
 }
 
