@@ -3950,14 +3950,14 @@ typedef struct prof__memory {
 /* What traces with device work or memory keep beside each event. */
 typedef struct prof__side {
     int64_t device_ns, cpu_bytes, device_bytes;   /* children included */
-    uint32_t first_kernel, last_kernel;  /* its list of kernels. Work on a device has none, but
-                                            here where its prof__launch lies, or PROF_NONE, and the
-                                            event that launched it, and in cpu_bytes the kernel
-                                            that follows it in that event's list */
+    uint32_t first_kernel, last_kernel;  /* its list of kernels. Work on a device has none, but the
+                                            kernel that follows it in the list of the event that
+                                            launched it, and that event; and in cpu_bytes when, if
+                                            by prof_launch */
 } prof__side;
 
 /* Work that was launched: see prof_launch. Its token tells where it lies. */
-enum { PROF__LAUNCH_OPEN = 1, PROF__LAUNCH_DONE, PROF__LAUNCH_PLACED };
+enum { PROF__LAUNCH_OPEN = 1, PROF__LAUNCH_DONE };
 typedef struct prof__launch {
     uint64_t at;                         /* a tick; PLACED: ns */
     uint64_t start, end;                 /* by the device's clock */
@@ -11789,12 +11789,10 @@ PROF__FN prof_event *prof__launches_copy(struct prof_trace *s, prof_event *to) {
     memset(&scale, 0, sizeof scale);
     for (struct prof__launches *b = s->outside.launches; b; b = b->next)
         for (uint32_t i = 0; i < b->count; i++) {
-            prof__launch *l = b->list + i;
+            const prof__launch *l = b->list + i;
             prof_device device = prof__devices.queues[l->queue].device;
             double rate;
-            if (l->state < PROF__LAUNCH_DONE) continue;
-            if (l->state == PROF__LAUNCH_DONE) l->at = (uint64_t)prof__to_ns(&scale, l->at);
-            l->state = PROF__LAUNCH_PLACED;
+            if (l->state != PROF__LAUNCH_DONE) continue;
             if (!clock || !prof__device_is(clock->device, device)) clock = prof__paired_of(device);
             memset(to, 0, sizeof *to);
             to->name = prof__site(l->name)->name;
@@ -11804,7 +11802,7 @@ PROF__FN prof_event *prof__launches_copy(struct prof_trace *s, prof_event *to) {
             rate = clock ? prof__paired_usual(clock) : 1;
             if (rate > 0.99 && rate < 1.01) rate = 1;   /* the device counts ns: as it is */
             to->end_ns = to->start_ns + prof__span_ns(rate * (double)(l->end - l->start));
-            to->self_cpu_time_total_ns = (int64_t)(((char *)l - prof__arena.base) / 16);
+            to->self_cpu_time_total_ns = prof__to_ns(&scale, l->at);   /* until prof__side_open */
             to->thread = l->thread;
             to->device_type = device.type;
             to->flags = PROF_EVENT_SUBMITTED;
@@ -11823,14 +11821,14 @@ PROF__FN prof_event *prof__launches_copy(struct prof_trace *s, prof_event *to) {
 
 /* The next in the list of kernels that k is in; PROF_NONE: k is the last. */
 PROF__FN uint32_t prof__kernel_next(const struct prof_trace *s, uint32_t k) {
-    return (uint32_t)s->side[k].cpu_bytes;
+    return s->side[k].first_kernel;
 }
 
 /* Appends the kernels from first to last, which are joined, to a list. */
 PROF__FN void prof__kernels_add(struct prof_trace *s, prof__side *to, uint32_t first,
                                 uint32_t last) {
     if (to->first_kernel == PROF_NONE) to->first_kernel = first;
-    else s->side[to->last_kernel].cpu_bytes = (int64_t)first;
+    else s->side[to->last_kernel].first_kernel = first;
     to->last_kernel = last;
 }
 
@@ -11847,19 +11845,18 @@ PROF__FN void prof__side_open(struct prof_trace *s, uint32_t i) {
     memset(side, 0, sizeof *side);
     side->first_kernel = side->last_kernel = PROF_NONE;
     if (!x) return;
-    if (!s->built && x->has & PROF__HAS_PLACE)
-        side->first_kernel = (uint32_t)e->self_cpu_time_total_ns;
     s->outside.any_sequence = s->outside.any_sequence || x->has & PROF_HAS_SEQUENCE_NR;
     s->outside.any_backward = s->outside.any_backward || x->scope == 1;
     side->device_bytes = x->device_memory_usage;
-    if (e->device_type == PROF_DEVICE_CPU) side->cpu_bytes = x->cpu_memory_usage;
+    side->cpu_bytes = e->device_type == PROF_DEVICE_CPU ? x->cpu_memory_usage
+                                                        : e->self_cpu_time_total_ns;
     for (uint32_t k = 0; k < x->kernel_count; k++) {
         uint32_t number = s->event_count + s->outside.kernel_count++;
         memset(s->events + number, 0, sizeof *s->events);
         s->events[number].name = x->kernels[k].name;
         s->events[number].end_ns = x->kernels[k].duration_ns;
         s->events[number].thread = (uint32_t)x->kernels[k].device;
-        s->side[number].cpu_bytes = PROF_NONE;
+        s->side[number].first_kernel = PROF_NONE;
         prof__kernels_add(s, side, number, number);
     }
 }
@@ -12225,7 +12222,6 @@ PROF__FN void prof__launched_by(struct prof_trace *s, uint32_t work, uint32_t i,
     if (launcher == PROF_NONE) launcher = i;
     s->outside.early += s->events[work].start_ns < ns;
     s->side[work].last_kernel = launcher;
-    s->side[work].cpu_bytes = PROF_NONE;
     prof__kernels_add(s, s->side + launcher, work, work);
 }
 
@@ -12255,12 +12251,11 @@ PROF__FN void prof__link_by_id(struct prof_trace *s, char *scratch) {
     }
 }
 
-/* The launch that made event i; NULL: none. */
-PROF__FN const prof__launch *prof__launched_at(const struct prof_trace *s, uint32_t i) {
-    bool work = s->side && !s->built && s->events[i].device_type != PROF_DEVICE_CPU;
-    size_t unit = work ? s->side[i].first_kernel : PROF_NONE;
-    if (unit == PROF_NONE) return NULL;
-    return (const prof__launch *)(void *)(prof__arena.base + 16 * unit);
+/* Is event i work that prof_launch told of? side[i].cpu_bytes is when. */
+PROF__FN bool prof__was_launched(const struct prof_trace *s, uint32_t i) {
+    const prof_event *e = s->events + i;
+    return s->side && !s->built && e->device_type != PROF_DEVICE_CPU &&
+           prof__has(e) & PROF__HAS_PLACE;
 }
 
 /* Puts work that overlaps in a queue into rows of its own, while there are any left. */
@@ -12269,20 +12264,20 @@ PROF__FN void prof__launches_part(struct prof_trace *s) {
     memset(until, 0, sizeof until);
     for (uint32_t i = 0; i < s->event_count; i++) {
         prof_event *e = s->events + i;
-        const prof__launch *l = prof__launched_at(s, i);
-        uint32_t row = 0;
-        if (!l) continue;
-        while (row < PROF__ROWS && until[l->queue][row] > e->start_ns) row++;
+        uint32_t queue = 0, row = 0;
+        if (!prof__was_launched(s, i)) continue;
+        while (prof__devices.queues[queue].rows != e->extra) queue++;
+        while (row < PROF__ROWS && until[queue][row] > e->start_ns) row++;
         s->outside.overlaps += row == PROF__ROWS;
         row = PROF__MIN(row, (uint32_t)PROF__ROWS - 1);
-        until[l->queue][row] = PROF__MAX(until[l->queue][row], e->end_ns);
-        e->extra = prof__devices.queues[l->queue].rows + row;
+        until[queue][row] = PROF__MAX(until[queue][row], e->end_ns);
+        e->extra += row;
     }
 }
 
 PROF__FN bool prof__launch_after(const void *trace, uint32_t a, uint32_t b) {
     const struct prof_trace *s = (const struct prof_trace *)trace;
-    return prof__launched_at(s, a)->at > prof__launched_at(s, b)->at;
+    return s->side[a].cpu_bytes > s->side[b].cpu_bytes;
 }
 
 /* The innermost zone of a thread at ns, where *last is the last that began; *last becomes it. */
@@ -12296,17 +12291,16 @@ PROF__FN void prof__link_by_time(struct prof_trace *s, char *scratch) {
     uint32_t *list = (uint32_t *)(void *)scratch, *last = list + 2 * s->event_count;
     uint32_t n = 0, at = 0;
     for (uint32_t i = 0; i < s->event_count; i++)
-        if (prof__launched_at(s, i)) list[n++] = i;
+        if (prof__was_launched(s, i)) list[n++] = i;
     prof__sort(list, list + n, n, prof__launch_after, s);
     for (uint32_t t = 0; t < s->thread_count; t++) last[t] = PROF_NONE;
     for (uint32_t i = 0; i <= s->event_count; i++) {
         const prof_event *e = i < s->event_count ? s->events + i : NULL;
         for (; at < n; at++) {
-            const prof__launch *l = prof__launched_at(s, list[at]);
-            int64_t ns = (int64_t)l->at;
+            int64_t ns = s->side[list[at]].cpu_bytes;
             uint32_t zone;
             if (e && ns >= e->start_ns) break;
-            zone = prof__innermost(s, last + l->thread, ns);
+            zone = prof__innermost(s, last + s->events[list[at]].thread, ns);
             if (zone == PROF_NONE) s->outside.unlinked++;
             else prof__launched_by(s, list[at], zone, ns);
         }
@@ -14944,7 +14938,7 @@ PROF__FN void prof__gpu_open(prof__gpu *g, const struct prof_trace *s) {
     g->pid = prof__chrome_pid(s);
     if (s->side && !s->built) n = s->outside.queue_rows;
     for (uint32_t i = 0; s->side && i < s->event_count; i++)   /* of launches the rows count */
-        n += !prof__launched_at(s, i) && prof__is_gpu(s->events + i);
+        n += !prof__was_launched(s, i) && prof__is_gpu(s->events + i);
     if (!n) return;
     g->slots = 2 * n;
     g->covers = (prof__cover *)(void *)s->scratch;
@@ -15195,7 +15189,8 @@ PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e)
     bool instant = type && strcmp(type, "cpu_instant_event") == 0, call = prof__is_call(e);
     uint32_t i = (uint32_t)(e - g->s->events), by, *slot;
     const prof_event *from;
-    const prof__launch *launch = prof__launched_at(g->s, i);
+    bool launched = prof__was_launched(g->s, i);
+    int64_t at = launched ? g->s->side[i].cpu_bytes : 0;
     if (!type) type = e->device_type != PROF_DEVICE_CPU ? "kernel"
                     : prof__is_annotation(e) ? "user_annotation" : "cpu_op";
     prof__chrome_open(o, instant ? PROF__INSTANT_PH : "X", type, prof__chrome_name(e),
@@ -15203,14 +15198,12 @@ PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e)
     if (!instant) prof__out_f(o, ",\"dur\":%t", prof__elapsed(e));
     o->comma = ",\"args\":{";
     prof__chrome_arg_members(o, g->s, e);
-    if (launch)
-        prof__out_f(o, "%,\"Launch latency (us)\":%t",
-                    PROF__MINUS(e->start_ns, (int64_t)launch->at));
+    if (launched)
+        prof__out_f(o, "%,\"Launch latency (us)\":%t", PROF__MINUS(e->start_ns, at));
     prof__out_text(o, o->comma[1] ? "}" : "}}");
-    by = launch ? prof__launcher_of(g->s, i) : PROF_NONE;
+    by = launched ? prof__launcher_of(g->s, i) : PROF_NONE;
     if (by != PROF_NONE) {               /* no id links them */
-        prof__chrome_arrow(o, g, "ac2g", PROF__LAUNCH_IDS + i, g->s->events + by,
-                           (int64_t)launch->at, false);
+        prof__chrome_arrow(o, g, "ac2g", PROF__LAUNCH_IDS + i, g->s->events + by, at, false);
         prof__chrome_arrow(o, g, "ac2g", PROF__LAUNCH_IDS + i, e, e->start_ns, true);
     }
     if (!g->slots || (!call && e->device_type == PROF_DEVICE_CPU)) return;
