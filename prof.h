@@ -1045,7 +1045,8 @@ PROF_API void prof_module_pop(void);
    another thread, context, session or window, or of a zone that has ended, is ignored and counted
    (unbalanced, cut). In a signal handler that interrupted the profiler: dropped_busy. Without these
    calls, on x86-64 and aarch64, such zones end later: those of instrumented functions, with all in
-   them, when the next one begins; PROF_SCOPE and its kin at three quarters of max_depth. */
+   them, when the next one begins; PROF_SCOPE and its kin at three quarters of max_depth; in a ring
+   with max_depth open also a PROF_BEGIN's that began again, no deeper in the stack. */
 PROF_API prof_open_zones prof_mark(void);
 PROF_API void prof_unwind(prof_open_zones mark);
 
@@ -6448,11 +6449,27 @@ PROF__FN bool prof__is_left(prof__state *t, const prof__frame *f, prof__entry_fr
     return o->stack >= t->stack.low && here.stack < t->stack.high;
 }
 
+/* max_depth zones are open in a ring, so that no more get into it. If one of the last 16 has begun
+   again within itself, as deep in the stack, where a recursion would be deeper, then a PROF_END is
+   missing: all within it ends. Names that are pushed may nest as they like. */
+PROF__FN void prof__heal_forgotten(prof__state *t) {
+    const prof__origin *last = prof__origin_of(t, t->deepest - 1), *again = last;
+    const prof__origin *o = last - PROF__MIN(t->deepest - t->crowd, 16);
+    while (++o < last) {
+        if (o->stack > o[1].stack || !o->stack || o->site_kind >> 8 >= PROF__PUSHED) continue;
+        for (again = last; again > o && memcmp(o, again, offsetof(prof__origin, start));) again--;
+        if (again > o) break;
+    }
+    if (o < last) (void)prof__end_left(t, (size_t)(t->deepest - t->frames - (last - o)));
+}
+
 /* A thread with many open zones begins another: first ends the inner zones that longjmp left. */
 PROF__FN void prof__heal(prof__state *t, prof__entry_frame here) {
     while (prof__is_open(t) && t->hot.top > t->crowd &&
            prof__is_left(t, t->deep.top ? &t->deep.top->frame : t->hot.top - 1, here))
         if (!prof__end_left(t, prof__open_zones(t) - 1)) return;
+    if (prof__is_open(t) && t->hot.top == t->deepest && !t->deep.top &&
+        prof__trace.mode == PROF_MODE_RING) prof__heal_forgotten(t);
 }
 #else
 #  define prof__heal(t, here) ((void)0)
