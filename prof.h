@@ -12677,10 +12677,13 @@ PROF__FN int64_t prof__flow_id(const void *moments, uint32_t i) {
     return ((const prof__moment *)moments)[i].value;
 }
 
-/* Leaves out arrows with only one end, and second ends. scratch: 8 bytes a moment. */
-PROF__FN void prof__flows_match(struct prof_trace *s) {
+/* Puts all moments into one list, without arrows of only one end, and second ends. scratch: 8 bytes
+   a moment. */
+PROF__FN void prof__moments_list(struct prof_trace *s) {
     prof__ids ids = { (uint32_t *)(void *)s->scratch, 2 * s->moment_count, prof__flow_id,
                       s->moments };
+    prof__moment *to = s->moments;
+    for (const struct prof__noted *n = prof__details_now.noted; n; n = n->next) *to++ = n->moment;
     memset(ids.index, 0, ids.slots * sizeof *ids.index);
     for (uint32_t i = 0; i < s->moment_count; i++) {
         prof__moment *m = s->moments + i;
@@ -12749,13 +12752,6 @@ PROF__FN char *prof__beside_lay(struct prof_trace *s, char *p) {
     if (!prof__wide(s)) return p;
     s->side = (prof__side *)(void *)p;
     return p + s->event_count * sizeof *s->side;
-}
-
-/* Finishes a trace whose records were read and had room. */
-PROF__FN void prof__read_over(struct prof_trace *s, bool instants) {
-    prof__moment *to = s->moments;
-    for (const struct prof__noted *n = prof__details_now.noted; n; n = n->next) *to++ = n->moment;
-    s->instants = instants;
 }
 
 /* ---- where a session's events go, and what happens where they do not fit ---- */
@@ -12995,11 +12991,11 @@ PROF__FN void prof__analyse_now(struct prof_trace *s) {
     prof__read_rows(s, &feed, &tree.room);
     s->event_count = s->zone_count + prof__others(s);
     if (!prof__analysis_open(s, tree.room != 0)) return;
-    PROF__HOST(prof__read_over(s, tree.instants));
+    PROF__HOST(s->instants = tree.instants);
     if (prof__others(s) || prof__wide(s)) PROF__HOST(prof__analyse_outside(s));
     else if (s->row_count > 1 || tree.instants)
         (void)prof__events_sort(s->events, s->event_count, s->scratch, prof__events_after);
-    PROF__HOST(prof__flows_match(s));
+    PROF__HOST(prof__moments_list(s));
     PROF__ASSERT(prof__events_hold(s->events, (uint32_t)s->event_count));
 }
 
