@@ -493,8 +493,7 @@ enum {                                   /* prof_stats.warnings, and in the trac
 PROF_API prof_result prof_start(const prof_desc *desc);
 
 /* Closes the session; zones still open end now. NULL only when no session was open (or in one of
-   its callbacks). The trace holds the last window; one that is open goes to on_trace_ready first.
-   Threads may go on marking zones, which are not recorded. */
+   its callbacks). The trace holds the last window; an open one goes to on_trace_ready first. */
 PROF_API prof_trace *prof_stop(void);
 
 /* Begins the next step and returns its action (without a session PROF_ACTION_NONE). Windows open
@@ -532,15 +531,14 @@ PROF_API int64_t prof_now(void);
    that. Once called it must go on to the end of the session. Hosted: does nothing. */
 PROF_API void prof_tick(void);
 
-/* PROF_MODE_STREAM: writes what was recorded since the last flush to desc.stream. Threads whose
-   chunks are full do so themselves (see prof_full). So that they seldom have to, call it from an
-   idle loop, or from a thread that sleeps about 1 ms in between: without a pause other threads'
-   zones cost twice as much. Freestanding, a raw stream keeps a context's records back until they
-   are 48, or a quarter of a second old. The sink runs on the thread that flushes (any, one at a
-   time), also in a signal handler that marks zones (not with PROF_FULL_DROP); it must not call
-   prof_start, prof_stop or prof_flush. PROF_ERROR_SINK: it returned false; the next flush writes
-   the same bytes again, and zones that find all chunks full are dropped. PROF_ERROR_STATE: no such
-   session, or in the sink. */
+/* PROF_MODE_STREAM: writes what was recorded since the last flush to desc.stream. Call it often, so
+   that threads whose chunks are full seldom have to do so themselves: from an idle loop, or from a
+   thread that sleeps about 1 ms in between: without a pause other threads' zones cost twice as
+   much. Freestanding, a raw stream keeps a context's records back until they are 48, or a quarter
+   of a second old. The sink runs on the thread that flushes (any, one at a time), also in a signal
+   handler that marks zones (not with PROF_FULL_DROP); it must not call prof_start, prof_stop or
+   prof_flush. SINK: it returned false; the next flush writes the same bytes again, and zones that
+   find all chunks full are dropped. STATE: no such session, or in the sink. */
 PROF_API prof_result prof_flush(void);
 
 /* Writes what PROF_MODE_TRACE or _RING holds, zones still open included, as a raw stream, which
@@ -676,9 +674,7 @@ typedef struct prof_average {
     bool is_async, is_remote, is_legacy, is_user_annotation;   /* of the first event */
     bool is_recursive;                   /* some calls lie in others of the row. Targets: false */
     int64_t on_cpu_ns;                   /* of cpu_time_total: see prof_task_in. 0: no tasks */
-#if !PROF__BARE
     const prof_site *site;               /* group_by_site: file and line; NULL: it has none */
-#endif
 } prof_average;
 
 typedef enum prof_metric {               /* PyTorch's. CPU_TIME, DEVICE_TIME: a call's average */
@@ -740,10 +736,8 @@ typedef struct prof_table_desc {
 typedef struct prof_view {
     const char *device_name;             /* printed upper-case; NULL: no device times */
     bool profile_memory, with_flops;
-#if !PROF__BARE
     const char *counters[PROF_COUNTERS]; /* names of the rows' counters; NULL: no more */
     bool estimated;                      /* percentiles, by sums: heads are ~p50, ~p90, ~p99 */
-#endif
 } prof_view;
 
 typedef struct prof_memory_desc {        /* prof_write_memory_timeline; NULL: all zero */
@@ -871,10 +865,9 @@ PROF_API size_t prof_event_kernels(const prof_trace *trace, const prof_event *ev
    NULL, or the names differ. PyTorch: FunctionEventAvg.__iadd__ */
 PROF_API prof_result prof_average_add(prof_average *into, const prof_average *from);
 
-/* A file as a sink, for any number of writers, one after the other. It is written under a temporary
-   name beside path, which prof_file_close renames: path is never half a file. It has the rights of
-   the file it replaces. A link is replaced; a device or pipe is written in place. .gz by its
-   ending, with PROF_ZLIB. */
+/* A file as a sink, for any number of writers in turn. It is written under a temporary name beside
+   path, which prof_file_close renames: path is never half a file. It has the rights of the file it
+   replaces. A link is replaced; a device or pipe is written in place. .gz, with PROF_ZLIB. */
 typedef struct prof_file {
     prof_sink sink;                      /* from open to close, while the struct must not move */
     bool failed;                         /* a write failed; if you set it, close leaves no file */
@@ -1493,14 +1486,12 @@ PROF__INLINE prof__frame *prof__begin_inline(prof__mark *mark, bool token) {
     return opened;
 }
 
-#  ifdef PROF_NAMES_IN_ELF
-/* Here the call tests whether recording is on, so that these zones are small. */
+/* With PROF_NAMES_IN_ELF the call tests whether recording is on, so that these zones are small. */
 PROF__INLINE prof__frame *prof__begin_in_elf_inline(const char *site, bool token) {
     prof__frame *opened = prof__begin_in_elf(site);
     if (!token && !opened && prof__on) prof__begin_dropped();
     return opened;
 }
-#  endif
 
 PROF__INLINE void prof__end_inline(prof__frame *token) {
     if (token) prof__end(token);
@@ -1873,11 +1864,9 @@ extern "C" {
     PROF__NAMED(name) \
     static const char PROF__JOIN(prof__in_elf_, id)[] __attribute__((section("prof_sites"))) = \
         name "\0" __FILE__ "\0" PROF__TEXT(__LINE__)
-#  define PROF__SITE_REF(id) PROF__JOIN(prof__in_elf_, id)
-#  define PROF__OPEN(id, token) prof__begin_in_elf_inline(PROF__SITE_REF(id), token)
+#  define PROF__OPEN(id, token) prof__begin_in_elf_inline(PROF__JOIN(prof__in_elf_, id), token)
 #else
 #  define PROF__SITE(id, name) PROF__MARK(id, name)
-#  define PROF__SITE_REF(id) PROF__MARK_REF(id)
 #  define PROF__OPEN(id, token) prof__begin_inline(PROF__MARK_REF(id), token)
 #endif
 #if defined(PROF_DISABLE)                /* declarations and statements as when enabled */
