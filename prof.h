@@ -15103,7 +15103,7 @@ PROF__FN const prof_site *prof__chrome_site(const struct prof_trace *s, uint32_t
     return prof__sources.all || prof__sources.shared[site] ? prof__site_placed(site) : NULL;
 }
 
-/* "sites": see prof_write_chrome. */
+/* "sites": see tools/README.md. */
 PROF__FN void prof__chrome_sites(prof__out *o, const struct prof_trace *s) {
     o->comma = ",\"sites\":[";
     for (uint32_t i = 1; prof__sources.listed && i <= s->sites; i++) {
@@ -15642,7 +15642,7 @@ PROF__FN void prof__chrome_sums_list(prof__out *o, const struct prof_trace *s, b
     if (!o->comma[1]) prof__out_text(o, "]");
 }
 
-/* Zones that are in no timeline: see prof_write_chrome. */
+/* Zones that are in no timeline: see tools/README.md. */
 PROF__FN void prof__chrome_sums(prof__out *o, const struct prof_trace *s) {
     prof_stats stats = prof_get_stats(s);
     prof__scale scale;
