@@ -417,13 +417,11 @@ typedef struct prof_desc {
     bool with_flops;                     /* record_shapes, and flops: prof_set's, or prof_flops */
     bool with_modules;                   /* records prof_module_push, module_hierarchy */
     prof_stack with_stack;               /* not in AGGREGATE, STREAM */
-    const char *hw_counters;             /* counted in each zone, as "cycles,instructions": see
-                                            prof_hw_counter_name. Not in AGGREGATE */
-    const char *numbers;                 /* the program's own, as "points,bytes": see prof_add. With
-                                            hw_counters at most 4. Not in AGGREGATE */
+    const char *hw_counters;             /* as "cycles,instructions": see prof_hw_counter_name */
+    const char *numbers;                 /* the program's own, as "points,bytes": see prof_add. Both
+                                            together at most 4. Not in AGGREGATE */
     bool profile_memory;                 /* records prof_memory_alloc and prof_memory_free */
-    const char *exclude;                 /* instrumented functions that are to be no zones, named as
-                                            in tables: "step,draw". Linux */
+    const char *exclude;                 /* instrumented functions left out: "step,draw". Linux */
 } prof_desc;
 
 typedef enum prof_clock {
@@ -696,8 +694,7 @@ typedef enum prof_time_unit {
 typedef struct prof_averages_desc {
     bool group_by_input_shapes, group_by_overload_name;
     uint32_t group_by_stack_n;           /* by the innermost n stack entries */
-    bool percentiles;                    /* and in tables min and max. Exact; estimated (~p50) where
-                                            zones are in sums */
+    bool percentiles;                    /* and in tables min and max. ~p50: estimated, of sums */
     bool group_by_site;                  /* by file and line, where one name has several: column
                                             "Source". Names made at run time have none.
                                             Freestanding: ignored */
@@ -712,8 +709,7 @@ typedef enum prof_format {
 
 /* EventList.table()'s arguments. Widths are in code points; UINT32_MAX: unlimited. */
 typedef struct prof_table_desc {
-    const prof_averages_desc *averages;  /* NULL: the events themselves, one row each (freestanding:
-                                            PROF_ERROR_UNSUPPORTED) */
+    const prof_averages_desc *averages;  /* NULL: a row for each event (not freestanding) */
     prof_metric sort_by;                 /* descending; 0: first-seen order */
     uint32_t row_limit;                  /* 0: 100; UINT32_MAX: all */
     uint32_t max_name_column_width;      /* 0: 55 */
@@ -727,8 +723,7 @@ typedef struct prof_table_desc {
     uint32_t width;                      /* of a line. Columns are narrowed, or left out and named
                                             below the table, until it fits. 0: PyTorch's widths, or
                                             the terminal's (prof_print_table) */
-    bool ns_per_counter;                 /* for each counter a column, as "ns per points": CPU total
-                                            by the count. See prof_add */
+    bool ns_per_counter;                 /* a column for each, as "ns per points": see prof_add */
     int64_t whole_cpu_ns, whole_device_ns;   /* 100 % of the shares; 0: the sum over the rows */
 } prof_table_desc;
 
@@ -946,8 +941,7 @@ struct prof_extra {
     int64_t cpu_memory_usage;            /* bytes allocated less freed, children included */
     int64_t device_memory_usage;
     int64_t flops;
-    const int64_t *counters;             /* desc.hw_counters, then desc.numbers, of this zone and
-                                            its children */
+    const int64_t *counters;             /* desc.hw_counters, then .numbers, with its children */
     uint8_t counter_count;
     uint8_t scope;                       /* at::RecordScope; 1: backward */
 };
@@ -1129,8 +1123,7 @@ PROF_API prof_result prof_set_distributed(const prof_distributed *info);
    session. Each end belongs to the thread's last begin; zones that prof_stop ends get no end. While
    there are observers every zone takes the slow path. */
 typedef struct prof_observer {
-    void (*begin)(void *user, const char *name, const prof_extra *with);   /* with: from
-                                            prof_push_with, else NULL */
+    void (*begin)(void *user, const char *name, const prof_extra *with);   /* with: or NULL */
     void (*end)(void *user, const char *name);
     void (*instant)(void *user, const char *name);
     void (*counter)(void *user, const char *name, int64_t value);
@@ -1138,8 +1131,7 @@ typedef struct prof_observer {
     void (*stop)(void *user);            /* it has closed */
     void (*cleanup)(void *user);         /* by prof_remove_observer */
     void *user;
-    void (*counter_f)(void *user, const char *name, double value);   /* of prof_counter_f; NULL:
-                                            counter gets the value without its fraction */
+    void (*counter_f)(void *user, const char *name, double value);   /* NULL: counter gets it */
 } prof_observer;
 
 /* Adds an observer for the sessions to come, after those added before; *observer is copied.
@@ -1220,18 +1212,15 @@ typedef struct prof_memory_change {
 /* The session as it is now: see prof_session_info. */
 typedef struct prof_session {
     bool open;                           /* between prof_start and prof_stop */
-    uint32_t supported;                  /* PROF_ACTIVITY_... that desc.activities may ask for.
-                                            PyTorch: supported_activities() */
+    uint32_t supported;                  /* PROF_ACTIVITY_... PyTorch: supported_activities() */
     uint64_t step;                       /* the current one, from 0. PyTorch: profile.step_num */
-    uint32_t enabled;                    /* PROF_ACTIVITY_... that the window records, less those
-                                            that prof_toggle has turned off; in a device's stop()
-                                            as before it. 0: no session */
+    uint32_t enabled;                    /* PROF_ACTIVITY_... that are recorded now; in a device's
+                                            stop(), that were until then. 0: no session */
     int64_t start_ns;                    /* what prof_os_now() was when prof_now() was 0; 0: no
                                             window is open, or the clock is desc.platform.now */
     const prof_site *zone;               /* site of the calling thread's innermost zone; NULL: none
                                             is open. Until prof_stop */
-    prof_desc desc;                      /* as given to prof_start (what with_flops turns on is on);
-                                            without a session the last one's */
+    prof_desc desc;                      /* as given to prof_start; no session: the last one's */
 } prof_session;
 
 /* A trace made of events from outside. */
@@ -1242,8 +1231,7 @@ typedef struct prof_trace_desc {
     const prof_thread_info *threads;     /* event.thread is an index into it; */
     size_t thread_count;                 /* threads NULL: event.thread is the thread's id itself */
     int64_t base_time_ns;                /* of time 0, since 1970 */
-    bool sums_in_us;                     /* sums of CPU times in tables are doubles in us, as
-                                            Python's: they decide how means are rounded */
+    bool sums_in_us;                     /* tables add up us as doubles, as Python does */
 } prof_trace_desc;
 
 /* Lets a device take part in the sessions to come; *device is copied. PROF_ERROR_STATE: a session
