@@ -19620,12 +19620,12 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d, const p
 /* A session shorter than 100 ms takes the clock's rate from the whole process: two pairs of
    readings 5 ms apart are exact to 1 in 100,000. */
 PROF__FN void prof__clock_stop(struct prof_trace *s) {
-    prof__knot k, *start = s->knots.list;
+    prof__knot k, first = prof__recorder.first_knot, *start = s->knots.list;
     if (s->clock != PROF_CLOCK_CPU) return;
-    do k = prof__knot_now(); while (k.ns - prof__recorder.first_knot.ns < 5000000u);
+    do k = prof__knot_now(); while (k.ns - first.ns < 5000000u);
     if (s->knots.count == 1 && k.ns - start->ns < 100000000u)
-        k.ns = start->ns + (uint64_t)((double)(k.tick - start->tick) * 1e9 /
-                                      (double)prof__rate_until(k));
+        k.ns = start->ns + (uint64_t)((double)(k.tick - start->tick) *
+                                      ((double)(k.ns - first.ns) / (double)(k.tick - first.tick)));
     prof__knot_add(k);
 }
 
