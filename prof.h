@@ -3762,6 +3762,7 @@ enum {
     PROF__PARTIAL                        /* as ZONE64, up to where the timeline ended: sums have all
                                             of the zone */
 };
+#define PROF__PART_WORD ((uint32_t)PROF__PART << 8)   /* alone: an empty slot */
 
 /* The position of a reader in a thread's records. base: a time whose upper half is that of the ends
    that follow; freestanding: from which the next end is counted. last: the end of the zone before,
@@ -4075,7 +4076,8 @@ typedef struct prof__plan { size_t state, page; } prof__plan;   /* bytes */
                                             what follows stays when it is used again */ \
     bool listed;                         /* the row is in the list of rows */ \
     uint32_t order;                      /* of its thread, as threads came */
-#define PROF__SPAN_PORT
+#define PROF__SPAN_PORT \
+    uint32_t holes;                      /* their zones are lost; once recording is over, open */
 #define PROF__RAW_PORT \
     uint32_t row;                        /* of a dump: 1 + number of the last row written */ \
     uint64_t last_knot;                  /* last one written; UINT64_MAX: none in this round */ \
@@ -5789,10 +5791,14 @@ PROF__FN uint64_t prof__put_zone(prof__state *t, const prof__frame *f, uint64_t 
 
 /* The timeline of t ends now: with its open zones up to here, in the slots kept for their ends, and
    the instant "timeline ends". In sums an open zone's time so far lies in the zone around it
-   already: inner ticks begin that much below 0, and are above when both have ended. Under the
-   lock. */
+   already: inner ticks begin that much below 0, and are above when both have ended. An end that
+   this interrupted may yet empty one of the next two slots: they hold nothing. Under the lock. */
 PROF__FN void prof__timeline_end(prof__state *t, uint64_t now) {
     t->sums.held = true;
+    for (int i = 0; i < 2 && prof__left(t) >= 2; i++) {
+        prof__put(t, 0, 0, PROF__PART_WORD);
+        PROF__BUMP(t->counts.extra, 1);
+    }
     for (prof__frame *f = t->hot.top; f > t->hot.bottom && prof__left(t) >= 2;) {
         prof__frame part = *--f;
         if (!prof__tally_of(t, f->site)->site) part.site = prof__sites.others << 8;
@@ -6742,25 +6748,29 @@ PROF__FN uint32_t prof__handled(const prof__state *t, const prof__record *c) {
 }
 
 /* A signal handler recorded in the middle of an end. If it came between the look at the cursor and
-   the store behind it, that store has emptied the slot of the handler's second record. In sums it
-   goes to "(others)" if its frame is gone. own: what this end claimed, not written yet. */
+   the store behind it, that store has emptied the slot of the handler's second record, which may be
+   streamed by now, or added to its row. In sums it goes to "(others)" if its frame is gone. own:
+   what this end claimed, not written yet. */
 PROF__CALL void prof__interrupted(const prof__record *seen, const prof__record *own) {
     prof__tls_data *tls = prof__tls_get();
     prof__state *t = prof__tls_state(tls);
     prof__record *at = (prof__record *)(uintptr_t)(seen + 1);
-    bool here = at >= t->begin && at < t->hot.cursor, before = false, entered;
+    bool sums, here = false, entered;
     uint32_t word = 0;
-    if (at == own || at->site_depth) return;
+    if (at == own || at->site_depth || !at->end) return;   /* !end: prof__timeline_end's */
     entered = prof__enter(tls);          /* false: a slow path is about to begin, or has ended */
-    if (t->sums.on) here = at >= t->begin && at < t->hot.cursor;   /* a handler may have moved it */
+    sums = t->sums.on && at >= t->begin && at < t->hot.cursor;
     for (const prof__segment *g = prof__is_open(t) ? PROF__ACQUIRE(t->row->first) : NULL; g;
-         g = PROF__ACQUIRE(g->next))
-        before |= at >= PROF__LOAD(g->begin) && at < PROF__LOAD(g->end);
-    if (here || before) word = prof__handled(t, at);
-    if (!word && here && t->sums.on) {
+         g = PROF__ACQUIRE(g->next)) {
+        const prof__record *end = PROF__LOAD(g->end);
+        here |= at >= PROF__LOAD(g->flushed) && at < (end ? end : t->hot.cursor);
+    }
+    if (sums || here) word = prof__handled(t, at);
+    if (!word && sums) {
         word = (uint32_t)(t->hot.top - t->hot.bottom);
         PROF__BUMP(t->counts.others, 1);
-    } else if (!word && (here || before)) {
+    } else if (!word && here) {
+        word = PROF__PART_WORD;
         PROF__COUNT(prof__loose.dropped_busy);
         PROF__BUMP(t->counts.extra, 1);
     }
@@ -8282,7 +8292,6 @@ PROF__FN void prof__field_set(prof_extra *x, uint32_t field, const void *value) 
     memcpy((char *)x + prof__fields[field].at, &value, sizeof value);
 }
 
-#define PROF__PART_WORD ((uint32_t)PROF__PART << 8)
 #define PROF__SLOTS_MOST 250             /* of a record; a byte counts them */
 #define PROF__TEXT_MOST (8 * PROF__SLOTS_MOST)
 
@@ -17687,7 +17696,9 @@ PROF__FN void prof__raw_records(prof__raw *w, const prof__row *row, prof__span *
             break;
         }
         span->zones += prof__item_is_zone(&i);
-        if (!i.at->site_depth) to[i.at - to].site_depth = PROF__PART_WORD;
+        if (i.at->site_depth) continue;
+        to[i.at - to].site_depth = PROF__PART_WORD;
+        PROF__HOST(span->holes++);
     }
     n = (size_t)(k.at - to);
     span->base = k.base;
@@ -17767,7 +17778,7 @@ PROF__FN prof__segment *prof__stream_find(uint32_t *row, size_t last, prof__span
         span->end = end;
         span->position = g->position + (uint64_t)(g->flushed - g->begin);
         span->base = (uint64_t)g->epoch << 32;
-        span->zones = 0;
+        span->zones = span->holes = 0;
         *done = g->end && end == whole;
         if (span->at == end && !*done) g = NULL;
     }
@@ -17797,6 +17808,7 @@ PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span)
             used + PROF__HELD_BYTES * (order.count + 1) >= PROF__OUT_SIZE)) break;
         next.at = k.at;
         next.base = k.base;
+        next.holes += !i.at->site_depth;
         if (!prof__item_shows(&i) || !prof__site_known(i.site_depth >> 8)) continue;
         next.zones += prof__item_is_zone(&i);
         if (prof__item_is_zone(&i)) {
@@ -17872,9 +17884,10 @@ PROF__FN bool prof__stream_rows(prof__raw *w) {
         }
         if (ok && done && !g->next) ok = prof__stream_open_zones(w, g->row);
         prof__lock();
-        g->flushed = g->begin + (span.at - g->begin);
+        PROF__STORE(g->flushed, g->begin + (span.at - g->begin));
         g->epoch = (uint32_t)(span.base >> 32);
         prof__trace.stream.zones += span.zones;
+        if (prof__trace.open) PROF__BUMP(prof__trace.counts.full, span.holes);
         if (!done) row++;
         if (done && ok) prof__segment_free(g);
         if (done && ok && !prof__segment_held(g)) prof__segment_give(g);
@@ -20291,7 +20304,8 @@ PROF__FN prof_stats prof__stats_now(const prof_trace *trace) {
     if (s->sums.average) out.recorded = s->tallied;
     if (s->stopped && (!s->records_only || s->mode == PROF_MODE_RING)) {
         uint64_t zones = s->records_only ? prof__stream_recorded(s) : s->zone_count;
-        if (s->overwritten) out.overwritten = out.recorded - PROF__MIN(zones, out.recorded);
+        uint64_t written = out.recorded + s->lost;
+        if (s->overwritten) out.overwritten = written - PROF__MIN(zones, written);
         out.recorded = zones - s->partials;
         if (!s->records_only) out.unfinished = s->unfinished + c.summed_open;
     }

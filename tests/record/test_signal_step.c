@@ -276,38 +276,53 @@ static void test_signal_step_ring(void) { each_part(PROF_MODE_RING); }
 static void test_signal_step_stream(void) { each_part(PROF_MODE_STREAM); }
 static void test_signal_step_aggregate(void) { each_part(PROF_MODE_AGGREGATE); }
 
-/* ---- In sums, one handler after another ---- */
+/* ---- One handler after another ---- */
 
 static long apart;                       /* one comes at each so many instructions */
 static void handler_often(void) {
     handler_small();
     step_at = steps + apart - 1;
 }
-static void part_often(void) { zones(20); }
+static void part_often(void) { zones(60); }
 
-/* Also where a handler fills the block while an end that it interrupted has still to write there:
-   each zone is in a sum, or dropped and counted. */
-static void test_signals_in_sums(void) {
-    for (apart = 1; apart <= 12; apart++) {
-        prof_desc desc;
-        prof_stats stats;
-        memset(&desc, 0, sizeof desc);
-        desc.memory = memory.bytes;
-        desc.memory_size = apart & 1 ? 16001 : 60000;
-        desc.mode = apart & 1 ? PROF_MODE_TRACE : PROF_MODE_AGGREGATE;
-        desc.max_threads = 1;
-        desc.max_depth = 16;
-        handled = 0;
-        step_ticks += 100 - step_ticks % 100;
-        EQUAL(prof_start(&desc), PROF_OK);
-        zones(1000);                     /* more than the timeline has room for */
-        step_at = apart;
-        stepped(part_often, handler_often);
-        stats = prof_get_stats(prof_stop());
-        CHECK(stats.recorded + stats.summed + stats.dropped == 2040 + (uint64_t)handled,
-              "%d of %d zones missing, at each %ld instructions", 2040 + handled -
-              (int)(stats.recorded + stats.summed + stats.dropped), 2040 + handled, apart);
-        prof_thread_end();
+/* Begun after so many pairs of zones: with 1,000 the timeline has ended. */
+static const struct { prof_mode mode; size_t memory; int before; } often[] = {
+    { PROF_MODE_TRACE, 16001, 1 }, { PROF_MODE_TRACE, 16001, 1000 }, { PROF_MODE_RING, 16001, 1 },
+    { PROF_MODE_STREAM, 16001, 25 }, { PROF_MODE_AGGREGATE, 60000, 1000 } };
+
+/* Also where a handler adds the block up, ends the timeline or flushes amid an end: each zone is
+   recorded, in a sum, or dropped, and counts once. "(lost)" stands around others. */
+static void run_often(int which) {
+    prof_desc desc;
+    prof_stats stats;
+    int64_t all, begun;
+    memset(&desc, 0, sizeof desc);
+    desc.memory = memory.bytes;
+    desc.memory_size = often[which].memory;
+    desc.mode = often[which].mode;
+    desc.stream.write = sink_write;
+    desc.max_threads = 1;
+    desc.max_depth = 16;
+    handled = 0;
+    step_ticks += 100 - step_ticks % 100;
+    EQUAL(prof_start(&desc), PROF_OK);
+    zones(often[which].before);
+    step_at = apart;
+    stepped(part_often, handler_often);
+    stats = prof_get_stats(prof_stop());
+    begun = 2 * often[which].before + 120 + handled;
+    all = (int64_t)(stats.recorded + stats.overwritten + stats.summed + stats.dropped - stats.lost);
+    CHECK(all == begun, "%lld zones of %lld, at each %ld instructions of run %d", (long long)all,
+          (long long)begun, apart, which);
+    prof_thread_end();
+}
+
+static void test_signals_often(void) {
+    static const long at[] = { 1, 2, 3, 5, 7 };
+    int i;
+    for (i = 0; i < 25; i++) {
+        apart = at[i / 5];
+        run_often(i % 5);
     }
 }
 
@@ -316,7 +331,7 @@ int main(void) {
     bool all = test_sample() == 1;
     uint32_t one = test_random(3);
     step_install();
-    RUN(test_signals_in_sums);
+    RUN(test_signals_often);
     RUN(test_signal_step);
     if (all || one == 0) RUN(test_signal_step_ring);
     if (all || one == 1) RUN(test_signal_step_stream);
