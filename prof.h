@@ -18052,7 +18052,7 @@ PROF__FN void prof__stream_close(struct prof_trace *s) {
     prof__raw *w = &prof__outgoing.raw;
     prof__out *o = &prof__chrome_out.out;
     prof_stats stats;
-    bool ok = prof__stream_flush_locked(s) == PROF_OK;
+    bool ok = prof__stream_flush_locked(s) == PROF_OK, taken;
     prof__lock();
     s->stream.over = true;
     prof__unlock();
@@ -18069,7 +18069,9 @@ PROF__FN void prof__stream_close(struct prof_trace *s) {
         (void)prof__chrome_rest(&prof__chrome_out, s);
         prof__chrome_array_recorded(o, s, prof_get_stats(NULL).recorded);
         prof__chrome_counts(o, s);
+        taken = prof__reading_open();    /* others may read statistics */
         if (prof__any_sums(s)) prof__prepare(s);
+        prof__reading_close(taken);
         PROF__HOST(prof__sources_find(s, PROF_CHROME_SOURCE_NONE));
         PROF__HOST(prof__chrome_sums(o, s));
         prof__out_text(o, "}}\n]\n");
