@@ -275,7 +275,7 @@ PROF_API void prof_push(const char *name);
 PROF_API void prof_pop(void);
 
 /* prof_push by a format as printf takes it. The text has at most 255 bytes; the rest is cut and
-   counted (names_cut). While nothing is recorded nothing is formatted. Each text takes room as a
+   counted (not_kept). While nothing is recorded nothing is formatted. Each text takes room as a
    name of its own: what often changes belongs in an argument (prof_set_arg). stb_sprintf formats,
    if it was included before or is found as <stb/stb_sprintf.h> or "stb_sprintf.h" (Debian:
    libstb-dev); else vsnprintf, which is not safe in signal handlers. Targets need stb_sprintf. */
@@ -436,23 +436,24 @@ typedef struct prof_stats {
     uint64_t recorded;                   /* zones, without those in summed */
     uint64_t dropped;                    /* begins and other records that were not recorded: */
     uint64_t dropped_full;               /* - the arena was full, and the room for sums too */
-    uint64_t dropped_deep;               /* - deeper than max_depth, and sums had no room */
     uint64_t dropped_threads;            /* - more threads at once than max_threads */
-    uint64_t dropped_sites;              /* - no room for the name. Hosted: only moments */
     uint64_t dropped_busy;               /* - the thread was in the profiler, had ended, or was a
                                             vfork child; or the lock was held too long */
-    uint64_t unbalanced;                 /* second ends of a zone or range: ignored */
+    uint64_t deep;                       /* zones inside max_depth others: in summed, too
+                                            (freestanding: in dropped) */
+    uint64_t others;                     /* zones under the name "(others)": no room for their own
+                                            or its sums, or a signal handler began them
+                                            (freestanding: they are in dropped) */
+    uint64_t unbalanced;                 /* ends of a zone or range that had ended, or had not begun
+                                            in this session: ignored */
     uint64_t healed;                     /* zones that an outer one's end, or prof_unwind, ended */
-    uint64_t cut;                        /* ends without a begin in this session: ignored */
-    uint64_t unfinished;                 /* zones ended by prof_stop or by their thread's exit */
+    uint64_t unfinished;                 /* zones ended by prof_stop or by their thread's exit;
+                                            ranges and launches not done at prof_stop: left out */
     uint64_t clock_steps;                /* times the clock went back */
-    uint64_t names_cut;                  /* names shortened to 4095 bytes, formatted ones to 255 */
     uint64_t rejected;                   /* bad events from outside, allocations over 2^63 bytes */
-    uint64_t overlaps;                   /* events from outside that overlap another only partly */
-    uint64_t unlinked;                   /* device events without their launch; backward events
-                                            without their forward thread, and so without a stack */
-    uint64_t early;                      /* device events that begin before their launch */
-    uint64_t pending;                    /* ranges and launches not done at prof_stop: left out */
+    uint64_t misplaced;                  /* events from outside that overlap another only partly;
+                                            device events before or without their launch; backward
+                                            events without their forward thread, and so no stack */
     uint64_t schedule_errors;            /* since prof_start: steps that lost a window, and what
                                             schedule_fn returned that is no prof_action */
     uint64_t lost;                       /* zones "(lost)"; see "Signals and fork" */
@@ -460,14 +461,12 @@ typedef struct prof_stats {
     uint64_t stalled_us;                 /* PROF_MODE_STREAM: how long threads, their chunks full,
                                             waited for the sink within their zones */
     uint64_t stream_failures;            /* how often the stream's sink returned false */
-    uint64_t memory_unknown;             /* frees of what is not allocated in this trace */
-    uint64_t memory_missed;              /* allocations at an address that was not freed before */
-    uint64_t details_cut;                /* inputs, texts, arguments and stacks that did not fit */
-    uint64_t not_kept;                   /* counters, instants, steps, attributes where only sums
-                                            are kept; events submitted to sessions without events */
-    uint64_t others;                     /* zones under the name "(others)": no room for their own
-                                            or its sums, or a signal handler began them */
-    uint64_t deep;                       /* zones inside max_depth others; also in summed */
+    uint64_t memory_unmatched;           /* frees of what is not allocated in this trace;
+                                            allocations at an address that was not freed before */
+    uint64_t not_kept;                   /* names, texts and lists that were shortened: names to
+                                            4095 bytes, formatted ones to 255; details that did not
+                                            fit; counters, instants, steps, attributes where only
+                                            sums are kept; events without room for events */
     uint32_t threads;                    /* that recorded */
     prof_clock clock;
     uint64_t ticks_per_second;           /* of that clock, so far; 0: not known, ns are ticks */
@@ -977,7 +976,7 @@ typedef struct prof_flops_desc {
    what it worked on, as points, bytes or rows. Numbers are arguments in the trace, columns of
    tables ("Self points", "points") and prof_average.counters, after those of desc.hw_counters. A
    zone takes 12 bytes more for each that is not 0. What is added outside of zones, or after the
-   timeline ended, is left out and counted (details_cut, not_kept). Does nothing if desc.numbers has
+   timeline ended, is left out and counted (not_kept). Does nothing if desc.numbers has
    no such number, or in freestanding builds. */
 PROF_API void prof_add(uint32_t index, int64_t value);
 
@@ -1010,11 +1009,11 @@ PROF_API void prof_set(const prof_extra *with);
 PROF_API void prof_push_with(const char *name, const prof_extra *with);
 
 /* prof_set of shapes and types such as "float" (count of them, or NULL) alone. About 200 dimensions
-   in all fit; further inputs are left out and counted (details_cut). */
+   in all fit; further inputs are left out and counted (not_kept). */
 PROF_API void prof_set_shapes(const prof_shape *shapes, const char *const *dtypes, uint32_t count);
 
 /* An argument for the Chrome trace; at most 16 a zone. Where key and text have over 300 bytes
-   together it is left out and counted (details_cut). */
+   together it is left out and counted (not_kept). */
 PROF_API void prof_set_arg(const char *key, const char *text);
 PROF_API void prof_set_arg_int(const char *key, int64_t value);
 
@@ -1030,7 +1029,7 @@ PROF_API void prof_module_pop(void);
    after the jump, ends all zones that the calling thread has begun since and that are still open:
    now, and counted as healed. A mark is good for many jumps, while its zones are open. A mark of
    another thread, context, session or window, or of a zone that has ended, is ignored and counted
-   (unbalanced, cut). In a signal handler that interrupted the profiler: dropped_busy. Without these
+   (unbalanced). In a signal handler that interrupted the profiler: dropped_busy. Without these
    calls, on x86-64 and aarch64, such zones end later: those of instrumented functions, with all in
    them, when the next one begins; PROF_SCOPE and its kin at three quarters of max_depth; in a ring
    with max_depth open also a PROF_BEGIN's that began again, no deeper in the stack. */
@@ -1051,8 +1050,8 @@ PROF_API void *prof_context_switch(void *context);
 /* An allocation, or a free: charged to the zones that are open on the calling thread, and an
    instant in the trace. A free's bytes are those of the allocation at this address, on any thread.
    pointer NULL with bytes: an allocation that failed, [OutOfMemory]; without bytes: ignored. Left
-   out and counted: over 2^63 - 1 bytes (rejected), frees of what is not allocated (memory_unknown).
-   An allocation at an address in use ends the one before, whose free was missed (memory_missed).
+   out and counted: over 2^63 - 1 bytes (rejected), frees of what is not allocated.
+   An allocation at an address in use ends the one before, whose free was missed. Both count: memory_unmatched.
    PyTorch: reportMemoryUsage() */
 PROF_API void prof_memory_alloc(const void *pointer, size_t bytes, prof_device device)
     PROF__ADDRESS(1);
@@ -1064,7 +1063,7 @@ PROF_API prof_memory_kind prof_memory_category(prof_memory_kind kind);
 /* ---- ranges and arrows across threads ---- */
 
 /* A range that may end on another thread, by its token. It has a lane of its own in the trace and
-   is no part of the tree. Counted if it never ends (pending) or ends twice (unbalanced). */
+   is no part of the tree. Counted if it never ends (unfinished) or ends twice (unbalanced). */
 PROF_API prof_async prof_async_begin(const char *name);
 PROF_API void prof_async_end(prof_async token);
 
@@ -1320,7 +1319,7 @@ PROF_API uint32_t prof_queue(prof_device device, const char *name);
 PROF_API uint64_t prof_launch(uint32_t queue, const char *name);
 
 /* When it began and ended, by the device's clock: see prof_device_clock. Until prof_stop, or in
-   prof_device_desc.stop: launches that are not done then are left out and counted (pending). token
+   prof_device_desc.stop: launches that are not done then are left out and counted (unfinished). token
    0: nothing. INVALID: the token is another window's, or was done, or end is before start: counted
    (rejected). */
 PROF_API prof_result prof_launch_done(uint64_t token, uint64_t start, uint64_t end);
@@ -3977,7 +3976,7 @@ typedef struct prof__tally prof__tally;
 
 /* Counts of both ports. Hosted: each thread writes its own, any reads. Bare: one set, locked. */
 #define PROF__COUNTS_BOTH \
-    size_t full, deep, sites, unbalanced, healed, cut, unfinished, steps, not_kept;
+    size_t full, deep, others, unbalanced, healed, unfinished, steps, not_kept;
 
 /* ---- the two ports: members that structs below have in one alone (PROF__..._PORT), and types ----
 
@@ -4105,11 +4104,9 @@ enum { PROF__NO = 26 };
 
 typedef struct prof__counts {
     PROF__COUNTS_BOTH
-    size_t others;                       /* zones in "(others)" */
     size_t stalled_us;                   /* see prof_stats */
     size_t async, async_ends;            /* ranges begun, and ends of ranges */
-    size_t summed, summed_open, summed_deep;   /* zones that are only in sums; of them, unfinished,
-                                            deeper than max_depth */
+    size_t summed, summed_open;          /* zones that are only in sums; of them, unfinished */
     size_t slots, extra;               /* 12-byte slots written, and those that are not a zone */
 } prof__counts;
 typedef uint16_t prof__at;
@@ -4419,14 +4416,14 @@ typedef struct prof__outside {
     bool any_backward;                   /* some event is backward; */
     bool any_sequence;                   /* has a sequence number */
     uint32_t kernel_count;               /* of those that extras list */
-    uint64_t rejected, overlaps, unlinked, early;
+    uint64_t rejected, misplaced;
 } prof__outside;
 
 /* @LINK: changes of memory, in order of time once they are charged to zones. */
 typedef struct prof__memories {
     prof__memory *list;
     uint32_t count;
-    uint64_t unknown, missed;
+    uint64_t unmatched;
 } prof__memories;
 
 #endif
@@ -4465,54 +4462,40 @@ struct prof__row {
     HOST(stalled_us, c->stalled_us, PROF__HOSTED(25), \
         "Microseconds that threads waited for the stream within their zones, which are longer by " \
         "that (give prof_desc.memory more, or call prof_flush more often)") \
-    ALL(dropped_full, c->full, 1, \
-        "Dropped, no room (give prof_desc.memory more, or a stream more of its disk)") \
-    ALL(dropped_deep, c->deep, 2, "Dropped, deeper than prof_desc.max_depth" \
-        PROF__HOST_TEXT(" (raise it, or give prof_desc.memory more)")) \
+    ALL(dropped_full, c->full, 1, "Dropped, no room (give prof_desc.memory more" \
+        PROF__HOST_TEXT(", names PROF_MAX_SITES, a stream its disk") ")") \
     ALL(dropped_threads, s->dropped_threads, 3, \
         "Dropped, more threads at once than prof_desc.max_threads") \
-    ALL(dropped_sites, c->sites, 4, \
-        "Dropped, no room for their names (PROF_MAX_SITES, prof_desc.memory)") \
     HOST(dropped_busy, PROF__LOAD(prof__loose.dropped_busy), 15, \
         "Dropped, in signal handlers that interrupted the profiler, or after a thread's end") \
-    ALL(unbalanced, c->unbalanced, 5, "Ends of zones or ranges that had been ended, ignored") \
+    ALL(deep, c->deep, PROF__BARE ? 2 : PROF__NO, \
+        "Zones deeper than prof_desc.max_depth" PROF__HOST_TEXT(" (prof record --max-depth)") \
+        ", not in the timeline (is a PROF_END missing?)") \
+    ALL(others, c->others, PROF__BARE ? 4 : 17, "Zones in (others), or dropped, no room for " \
+        "their names or sums (PROF_MAX_SITES, prof_desc.memory)") \
+    ALL(unbalanced, c->unbalanced, 5, \
+        "Ends of zones or ranges that had ended, or not begun in the session, ignored") \
     ALL(healed, c->healed, 6, "Zones closed by the end of a zone around them" \
         PROF__HOST_TEXT(" (is a PROF_END missing? their times may be too long)")) \
-    ALL(cut, c->cut, 7, "Ends without a begin in the session, ignored") \
-    ALL(unfinished, c->unfinished, 8, "Zones still open when their thread or the recording ended") \
-    HOST(names_cut, prof__sites.cut + PROF__LOAD(prof__loose.names_cut), 10, \
-        "Names that were cut (too long)") \
+    ALL(unfinished, c->unfinished, 8, "Zones still open when their thread or the recording ended" \
+        PROF__HOST_TEXT(" (ranges and launches: left out)")) \
     ALL(clock_steps, c->steps + s->steps, 9, "Times the clock went back") \
     HOST(lost, s->lost, 16, "Zones around those of signal handlers, shown as (lost)") \
     HOST(rejected, PROF__LOAD(prof__loose.rejected) + s->outside.rejected, PROF__HOSTED(24), \
         "Events left out: their times, bytes, thread or launch are wrong (see prof_submit)") \
-    HOST(overlaps, s->outside.overlaps, PROF__NO, \
-        "Events that overlap another only partly (self times may be negative)") \
-    HOST(unlinked, s->outside.unlinked, PROF__NO, \
-        "Events whose launch or forward thread is not in the trace") \
-    HOST(early, s->outside.early, PROF__NO, \
-        "Device events that begin before their launch (do their clocks agree? see " \
-        "prof_device_clock)") \
-    HOST(pending, s->stopped ? s->outside.pending : 0, PROF__HOSTED(21), \
-        "Ranges and launches that were not done when the session ended, left out") \
+    HOST(misplaced, s->outside.misplaced, PROF__NO, \
+        "Events before or without their launch, without their forward thread, or overlapping " \
+        "partly (do the clocks agree? see prof_device_clock)") \
     ALL(overwritten, s->overwritten, 11, \
         "Zones that the ring no longer holds, their time counts as self time of the zones " \
         "around them (give prof_desc.memory more)") \
     ALL(stream_failures, s->stream_failures, 13, "Times the stream's sink failed") \
-    HOST(details_cut, PROF__LOAD(prof__loose.details_cut), PROF__HOSTED(23), \
-        "Inputs, texts and arguments of zones that were too many or too long, or first came " \
-        "when the arena was full") \
     ALL(not_kept, c->not_kept, PROF__HOSTED(22), \
-        "Zones, instants, counters, details, events not kept") \
-    HOST(others, c->others + s->sums.not_merged, PROF__HOSTED(17), \
-        "Zones in (others), no room for their names or sums (PROF_MAX_SITES, prof_desc.memory)") \
-    HOST(deep, s->sums.average ? 0 : c->summed_deep, PROF__NO, \
-        "Zones deeper than prof_desc.max_depth (prof record --max-depth), in tables, not in " \
-        "the trace (is a PROF_END missing?)") \
-    HOST(memory_unknown, s->memory.unknown, PROF__NO, \
-        "Frees of memory that was not allocated in this trace, or had been freed") \
-    HOST(memory_missed, s->memory.missed, PROF__NO, \
-        "Allocations at an address in use, whose free was not seen") \
+        "Names, details, instants, counters, events shortened or not kept (too long, or only " \
+        "sums were kept: give prof_desc.memory more)") \
+    HOST(memory_unmatched, s->memory.unmatched, PROF__NO, \
+        "Frees of memory that was not allocated in this trace, or had been freed; allocations " \
+        "at an address in use") \
     HOST(schedule_errors, PROF__LOAD(prof__session.errors), PROF__NO, \
         "Steps that lost a window, or whose action is not valid (see prof_schedule)")
 
@@ -4578,7 +4561,6 @@ struct prof_trace {
     bool open, stopped;
 #if PROF__BARE                           /* first what the recorder needs: short offsets */
     bool dumping;                        /* pages stay whose they are: prof_dump reads them */
-    uint16_t names_cut;                  /* those by a format */
     uint64_t time;                       /* when the clock was last read */
     const prof__parts *parts;            /* NULL: PROF_MODE_TRACE */
     bool (*ticked)(void *state, prof__frame *f);   /* prof__ticked, once prof_tick came */
@@ -4841,8 +4823,7 @@ PROF__FN size_t prof__state_cost(uint32_t slots) {
 
 /* Counted by any thread, atomically, without a state or the lock. */
 static struct prof__loose {
-    size_t dropped_busy, cut, details_cut, rejected;
-    size_t names_cut;                    /* names made by a format */
+    size_t dropped_busy, unbalanced, not_kept, rejected;
     size_t async_dropped;                /* ends of ranges for which there was no room */
 } prof__loose;
 
@@ -5938,7 +5919,7 @@ PROF__FN void prof__deep_put(prof__state *t, uint64_t now, bool unfinished) {
     uint64_t ticks = now - PROF__MIN(start, now);
     prof__tally *r;
     prof__sums_put(t, d->frame.site, ticks, d->within, unfinished);
-    PROF__BUMP(t->counts.summed_deep, 1);
+    PROF__BUMP(t->counts.deep, 1);
     PROF__BUMP(t->counts.unfinished, unfinished);
     prof__deep_pop(t);
     if (PROF__LOAD(t->deep.open)) t->deep.top->within += ticks;
@@ -5982,7 +5963,7 @@ PROF__FN bool prof__end_left(prof__state *t, size_t outer) {
 PROF__FN void prof__deep_check(prof__state *t) {
     if (PROF__LIKELY(!PROF__LOAD(t->deep.open) || t->hot.top == t->deepest)) return;
     if (!prof__is_open(t)) return;
-    for (; PROF__LOAD(t->deep.open); PROF__BUMP(t->counts.deep, 1)) prof__deep_pop(t);
+    for (; PROF__LOAD(t->deep.open); PROF__COUNT(prof__loose.dropped_busy)) prof__deep_pop(t);
 }
 
 enum { PROF__COUNTS = sizeof(prof__counts) / sizeof(size_t) };
@@ -6460,7 +6441,7 @@ PROF__FN void prof__heal(prof__state *t, prof__entry_frame here) {
 
 /* Counts an instant, a counter or such that is dropped because it has no site. */
 PROF__FN void prof__count_siteless(prof__state *t, uint32_t why) {
-    if (why == PROF__NO_ROOM) PROF__BUMP(t->counts.sites, 1);
+    if (why == PROF__NO_ROOM) PROF__BUMP(t->counts.full, 1);
     else PROF__COUNT(prof__loose.dropped_busy);
 }
 
@@ -6494,7 +6475,7 @@ PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
     if (!t->skipped && deep) f = prof__deep_push(t);
     else if (!t->skipped && prof__room(t, 4 + t->hooks.slots)) f = t->hot.top;
     t->full = !f;
-    if (!f) return prof__skip(t, deep ? &t->counts.deep : &t->counts.full, token);
+    if (!f) return prof__skip(t, &t->counts.full, token);
     if (why <= PROF__NO_LOCK) PROF__BUMP(t->counts.others, 1);
     if (!deep && t->hooks.begin && prof__is_open(t)) (t->hooks.begin)(t, f, entry);
     now = prof__state_now(t);
@@ -6590,7 +6571,7 @@ PROF__FN uint32_t prof__name_found(prof__state *t, const char *name) {
         PROF__LOAD(names->count) == PROF__LOAD(names->capacity)) return PROF__NO_ROOM;
     if (!number && prof__lock_briefly()) {
         if (prof__is_open(t)) number = prof__name_add(name, length, hash);
-        if (number && name[length]) prof__sites.cut++;
+        if (number && name[length]) PROF__COUNT(prof__loose.not_kept);
         why = PROF__NO_ROOM;
         prof__unlock();
     }
@@ -6651,14 +6632,14 @@ PROF_API PROF__ENTRY void prof_push(const char *name) {
     (void)prof__push_from(name, false, PROF__ENTRY_FRAME());
 }
 
-#define prof__name_was_cut() PROF__COUNT(prof__loose.names_cut)
+#define prof__name_was_cut() PROF__COUNT(prof__loose.not_kept)
 #define prof__push_text(name) ((void)prof__push_from(name, false, PROF__ENTRY_AT(NULL)))
 #define prof__push_token(name) prof__push_from(name, true, PROF__ENTRY_AT(NULL))
 
 /* Ends a zone that began before this generation: counts the end, and takes its frame and all above
    it off the stack. */
 PROF__FN void prof__end_stale(prof__state *t, prof__frame *frame) {
-    PROF__BUMP(t->counts.cut, 1);
+    PROF__BUMP(t->counts.unbalanced, 1);
     prof__stack_reset(t, frame);
 }
 
@@ -6669,7 +6650,7 @@ PROF__FN void prof__end_elsewhere(prof__tls_data *tls, prof__frame *token) {
         tls->skipped--;
         return;
     }
-    if (PROF__LOAD(prof__on)) PROF__COUNT(prof__loose.cut);
+    if (PROF__LOAD(prof__on)) PROF__COUNT(prof__loose.unbalanced);
     if (&t->hot == &prof__nowhere) {
         if (tls->stale) tls->stale--;
     } else if (!PROF__ACQUIRE(t->recording)) {
@@ -6700,9 +6681,7 @@ PROF__FN void prof__end_here(prof__state *t, prof__frame *token) {
     size_t outer = prof__open_zones(t);  /* with its own */
     for (; deep && &deep->frame != token - 1; deep = deep->below) outer--;
     if (!deep && (token <= t->frames || token > t->hot.top)) {
-        bool ended = token > t->frames && token <= t->deepest && !t->overlaid;
-        size_t *count = ended ? &t->counts.unbalanced : &t->counts.cut;
-        PROF__BUMP(*count, 1);
+        PROF__BUMP(t->counts.unbalanced, 1);
         return;
     }
     if (!deep) outer = (size_t)(PROF__MAX(token, t->hot.bottom) - t->frames);
@@ -6728,7 +6707,7 @@ PROF__FN void prof__end_any(prof__frame *token) {
     else if (t->hot.top > t->hot.bottom) (void)prof__end_innermost(t, false);
     else if (t->hot.bottom > t->frames) prof__end_stale(t, t->hot.bottom - 1);
     else if (*prof__skipped_here(tls)) tls->skipped--;
-    else PROF__BUMP(t->counts.cut, 1);
+    else PROF__BUMP(t->counts.unbalanced, 1);
     prof__leave(tls);
 }
 
@@ -6821,7 +6800,7 @@ PROF__CALL void prof_unwind(prof_open_zones mark) {
         skipped = prof__skipped_here(tls);
         *skipped = PROF__MIN(*skipped, mark.dropped);
     } else {
-        PROF__COUNT(prof__loose.cut);
+        PROF__COUNT(prof__loose.unbalanced);
     }
     prof__leave(tls);
 }
@@ -6903,11 +6882,14 @@ PROF__FN PROF__RACES void prof__stats_add(prof_stats *out, const prof__counts *c
     prof__stats_take(out, s, c);
     out->dropped += out->dropped_busy;
     out->recorded = c->slots - PROF__MIN(c->extra, c->slots);
-    out->cut += PROF__LOAD(prof__loose.cut);
+    out->unbalanced += PROF__LOAD(prof__loose.unbalanced);
+    out->others += s->sums.not_merged;
+    out->not_kept += PROF__LOAD(prof__loose.not_kept) + prof__sites.cut;
     ended = c->async_ends - PROF__MIN(s->ranges_twice, c->async_ends);
     ended += PROF__LOAD(prof__loose.async_dropped);
-    if (s->stopped && c->async > ended) out->pending += c->async - ended;
-    if (!s->sums.average) out->summed = c->summed;
+    if (s->stopped) out->unfinished += s->outside.pending + c->async - PROF__MIN(ended, c->async);
+    if (s->sums.average) out->deep = 0;
+    else out->summed = c->summed;
     out->threads = s->pool.came;
 }
 
@@ -7278,7 +7260,7 @@ PROF__FN prof__frame *prof__begun(prof__state *t, uint32_t site) {
     size_t dropped;
     if (!t) return NULL;
     f = t->hot.top;
-    dropped = !site ? PROF__COUNTED(sites) : !f->above ? PROF__COUNTED(deep)
+    dropped = !site ? PROF__COUNTED(others) : !f->above ? PROF__COUNTED(deep)
             : t->skipped || !prof__room(t, 1) ? PROF__COUNTED(full) : 0;
     if (!dropped) {
         f->start = (uint32_t)t->known_time;
@@ -7391,16 +7373,14 @@ PROF__FN void prof__end_zone(prof__state *t) {
 PROF__RARE void prof__end_slow(prof__frame *token) {
     prof__state *t = prof__state_enter(false);
     if (!t) {
-        if (prof__trace.open) prof__count(PROF__COUNTED(cut));
+        if (prof__trace.open) prof__count(PROF__COUNTED(unbalanced));
         return;
     }
     if (!token && t->skipped) {
         t->skipped--;
     } else {
         if (!token) token = t->hot.top;
-        if (token <= t->frames) {
-            prof__count(PROF__COUNTED(cut));
-        } else if (token > t->hot.top) {
+        if (token <= t->frames || token > t->hot.top) {
             prof__count(PROF__COUNTED(unbalanced));
         } else {
             while (prof__end_zone(t), t->hot.top >= token) prof__count(PROF__COUNTED(healed));
@@ -7490,7 +7470,7 @@ PROF__FN void prof__put_moment(prof__state *t, uint32_t kind, uint32_t site, int
     if (site && prof__room(t, 2)) {
         prof__put_long(t, kind, t->known_time, (uint64_t)value, (site + 256) | 255u);
     } else {
-        prof__count(!site ? PROF__COUNTED(sites) : PROF__COUNTED(full));
+        prof__count(!site ? PROF__COUNTED(others) : PROF__COUNTED(full));
     }
     prof__state_leave(t);
 }
@@ -7542,15 +7522,7 @@ PROF__CALL void prof_thread_end(void) {
 #define PROF__ENTRY PROF__QUIET
 #define prof__push_text(name) prof_push(name)
 
-#if PROF__STB
-PROF__FN void prof__name_was_cut(void) {
-    prof__state *t = prof__state_enter(true);
-    uintptr_t lock = prof__lock();
-    if (prof__trace.names_cut < UINT16_MAX) prof__trace.names_cut++;
-    prof__unlock(lock);
-    if (t) prof__state_leave(t);
-}
-#endif
+#define prof__name_was_cut() prof__count(PROF__COUNTED(not_kept))
 
 /* Exceptions without a name get the one they have in ARM's manuals. */
 PROF__FN void prof__context_name(prof__row *row) {
@@ -7764,7 +7736,7 @@ PROF__FN void prof__stretch_begin(prof__state *cpu, const prof__row *task, uint6
         f->epoch = (uint16_t)(then >> 31);
         cpu->hot.top = f + 1;
     } else if (task) {
-        prof__count(room ? PROF__COUNTED(sites) : PROF__COUNTED(full));
+        prof__count(room ? PROF__COUNTED(others) : PROF__COUNTED(full));
     }
 }
 
@@ -7899,9 +7871,6 @@ PROF__FN prof_stats prof__counts_now(struct prof_trace *s) {
     prof__stats_take(out, s, &s->counts);
     for (const prof__row *row = s->open ? NULL : s->rows; row; row = row->next)
         out->unfinished += prof__row_is_cpu(row) ? 0 : prof__open_zones(prof__row_state(row));
-#if PROF__STB
-    out->names_cut = s->names_cut;
-#endif
     out->threads = s->row_count;
     out->clock = s->max_depth ? PROF_CLOCK_CPU : PROF_CLOCK_NONE;   /* it has been a session's */
     out->ticks_per_second = s->rate || !out->clock ? prof__clock_rate(s) : 0;
@@ -8363,7 +8332,7 @@ PROF__FN uint32_t prof__text_slots(size_t bytes) { return (uint32_t)((bytes + 7)
 PROF__FN size_t prof__text_bytes(const char *s, size_t most) {
     size_t n = strlen(s);
     if (n <= most) return n;
-    PROF__COUNT(prof__loose.details_cut);
+    PROF__COUNT(prof__loose.not_kept);
     for (n = most; n && ((unsigned char)s[n] & 0xc0) == 0x80;) n--;
     return n;
 }
@@ -8389,7 +8358,7 @@ PROF__RARE bool prof__widen_now(prof__state *t) {
         }
         prof__unlock();
     }
-    if (!t->details.wide) PROF__COUNT(prof__loose.details_cut);
+    if (!t->details.wide) PROF__COUNT(prof__loose.not_kept);
     return t->details.wide;
 }
 
@@ -8515,7 +8484,7 @@ PROF__FN void prof__attribute_put(uint32_t type, const void *value, const char *
         if (more > PROF__SLOTS_MOST - slots) break;
         slots += more;
     }
-    if (fit < count) PROF__COUNT(prof__loose.details_cut);
+    if (fit < count) PROF__COUNT(prof__loose.not_kept);
     if (!prof__attribute_open(&l, slots, f->wants)) return;
     for (uint32_t i = 0; i < fit; i++) (void)prof__item_put(&l, f->coding, value, dtypes, i);
     prof__attribute_close(&l, type, fit, 0);
@@ -8550,7 +8519,7 @@ PROF__FN void prof__attribute_argument(const char *key, const char *text, int64_
     if (!key || !prof__wanted(0)) return;
     most = 6 * (strlen(key) + (text ? strlen(text) : 0)) + 32;   /* \u0001 is six */
     if (most > PROF__TEXT_MOST - 160) {
-        PROF__COUNT(prof__loose.details_cut);
+        PROF__COUNT(prof__loose.not_kept);
         return;
     }
     if (!prof__attribute_open(&to.l, prof__text_slots(most), 0)) return;
@@ -8740,7 +8709,7 @@ PROF__CALL void prof_async_end(prof_async a) {
     uint64_t now;
     if (!a.id || !PROF__LOAD(prof__on)) return;
     if (a.generation != PROF__LOAD(prof__on)) {
-        PROF__COUNT(prof__loose.cut);
+        PROF__COUNT(prof__loose.unbalanced);
         return;
     }
     if (!prof__long_open(&l, PROF__EXTRA_SLOTS + 1, PROF__WANTS_DETAILS)) {
@@ -9401,7 +9370,7 @@ PROF__FN bool prof__function_heal(prof__tls_data *tls, prof__state *t, uintptr_t
     if (t->skipped || t->hot.top <= t->hot.bottom || !prof__enter(tls)) return true;
     zones = prof__is_open(t) ? prof__function_zones(t, function, &f) : 0;
     if (zones) (void)prof__end_left(t, zones);
-    else PROF__BUMP(t->counts.cut, 1);
+    else PROF__BUMP(t->counts.unbalanced, 1);
     prof__leave(tls);
     return zones != 0;
 }
@@ -9807,7 +9776,7 @@ PROF__FN void prof__native_begin(prof__state *t, prof__frame *f, prof__entry_fra
         prof__unlock();
     }
     if (!number) {
-        PROF__COUNT(prof__loose.details_cut);
+        PROF__COUNT(prof__loose.not_kept);
         return;
     }
     prof__attribute_in(&l, t, f);
@@ -10085,7 +10054,7 @@ PROF__FN void prof__counters_end(prof__state *t, prof__frame *f) {
             return;
         }
     }
-    PROF__COUNT(prof__loose.details_cut);
+    PROF__COUNT(prof__loose.not_kept);
 }
 
 PROF__CALL void prof_add(uint32_t index, int64_t value) {
@@ -10097,7 +10066,7 @@ PROF__CALL void prof_add(uint32_t index, int64_t value) {
     open = (uint32_t)(t->hot.top - t->hot.bottom);
     if (t->sums.on) prof__count_not_kept(t);
     else if (open) t->counters.added[index] += (uint64_t)value;
-    else PROF__COUNT(prof__loose.details_cut);
+    else PROF__COUNT(prof__loose.not_kept);
 }
 
 /* The hooks of a zone's begin; the counters come last, since they count from here. */
@@ -10107,7 +10076,7 @@ PROF__FN void prof__hook_begin(prof__state *t, prof__frame *f, prof__entry_frame
         uint64_t *counted = prof__counted_of(t, f);
         if (!counted) return;
         counted[0] = prof__counters_read(t, counted + 1);
-        if (!counted[0]) PROF__COUNT(prof__loose.details_cut);
+        if (!counted[0]) PROF__COUNT(prof__loose.not_kept);
     }
 }
 
@@ -10352,7 +10321,7 @@ PROF__FN const prof_tensor *prof__payload_tensors(prof__payload *p, uint32_t cou
 PROF__FN void prof__read_argument(prof__pending *z, prof__payload *p, size_t bytes) {
     size_t length = z->argument_bytes;
     if (++z->arguments > 16) {
-        PROF__COUNT(prof__loose.details_cut);
+        PROF__COUNT(prof__loose.not_kept);
         return;
     }
     bytes = prof__payload_most(p, bytes);
@@ -10408,7 +10377,7 @@ PROF__FN void prof__read_module(prof__payload *p, uint32_t depth, size_t bytes) 
     prof__module *m = d->modules + d->module_count;
     bytes = prof__payload_most(p, bytes);
     if (d->module_count == PROF__MODULES || before + bytes + 2 > PROF__HIERARCHY_MOST) {
-        PROF__COUNT(prof__loose.details_cut);
+        PROF__COUNT(prof__loose.not_kept);
         d->modules_skipped++;
         return;
     }
@@ -10461,7 +10430,7 @@ PROF__FN void prof__read_attribute(prof__details *d, const prof__record *c,
     if (!d->high) return;
     most += (size_t)(end - c) * 40 + (depth < d->max_depth ? d->open[depth].argument_bytes : 0);
     if (!prof__details_fit(d, most)) {
-        PROF__COUNT(prof__loose.details_cut);
+        PROF__COUNT(prof__loose.not_kept);
         d->used += most;
         return;
     }
@@ -10828,7 +10797,7 @@ PROF__EAGER void prof__read_records(prof__reader *r, const prof__record *c,
 }
 
 PROF__FN PROF__RACES size_t prof__dropped(const struct prof_trace *s, const prof__counts *c) {
-    return c->full + c->deep + c->sites + s->dropped_threads;
+    return c->full + (PROF__BARE ? c->deep + c->others : 0) + s->dropped_threads;
 }
 
 #define PROF__STAT_TAKE(name, value, index, note) out->name = value;
@@ -11961,7 +11930,7 @@ PROF__FN uint32_t prof__link_parent(prof__linker *k, uint32_t *top, uint32_t i) 
     uint32_t p, home = e->parent;
     bool overlaps = false;
     while (*top != PROF_NONE && !prof__holds(events + *top, e, &overlaps)) *top = k->below[*top];
-    k->s->outside.overlaps += overlaps;
+    k->s->outside.misplaced += overlaps;
     p = *top;
     k->below[i] = p;
     if (e->flags & PROF_EVENT_SUBMITTED) {
@@ -12171,7 +12140,7 @@ PROF__FN void prof__backward_set(prof__sequences *q, struct prof_trace *s, prof_
     if (!x) {
         x = (prof_extra *)(void *)prof__stack_take(s, sizeof *x);
         if (!x) {
-            PROF__COUNT(prof__loose.details_cut);
+            PROF__COUNT(prof__loose.not_kept);
             return;
         }
         s->detail_rows += !s->built;
@@ -12194,7 +12163,7 @@ PROF__FN void prof__set_backward_stacks(struct prof_trace *s, char *scratch) {
         const prof_event *e = s->events + i;
         uint32_t *slot;
         root[i] = e->extra && e->extra->scope == 1 ? i : prof__moved(root, e->parent);
-        if (root[i] == i) s->outside.unlinked += !(prof__has(e) & PROF_HAS_FWD_THREAD);
+        if (root[i] == i) s->outside.misplaced += !(prof__has(e) & PROF_HAS_FWD_THREAD);
         if (root[i] != PROF_NONE) continue;
         slot = prof__sequence_slot(&q, e, s->threads[e->thread].id);
         if (!*slot) *slot = i + 1;
@@ -12223,7 +12192,7 @@ PROF__FN void prof__launched_by(struct prof_trace *s, uint32_t work, uint32_t i,
     while (launcher != PROF_NONE && prof__is_launch(s->events + launcher))
         launcher = s->events[launcher].parent;
     if (launcher == PROF_NONE) launcher = i;
-    s->outside.early += s->events[work].start_ns < ns;
+    s->outside.misplaced += s->events[work].start_ns < ns;
     s->side[work].last_kernel = launcher;
     prof__kernels_add(s, s->side + launcher, work, work);
 }
@@ -12247,7 +12216,7 @@ PROF__FN void prof__link_by_id(struct prof_trace *s, char *scratch) {
         uint32_t *slot;
         if (!id) continue;
         slot = prof__id_slot(&ids, id);
-        if (id < 0 || !*slot) s->outside.unlinked += e->device_type != PROF_DEVICE_CPU;
+        if (id < 0 || !*slot) s->outside.misplaced += e->device_type != PROF_DEVICE_CPU;
         else if (e->device_type != PROF_DEVICE_CPU)
             prof__launched_by(s, i, *slot - 1, s->events[*slot - 1].start_ns);
         else e->thread = s->events[*slot - 1].thread;
@@ -12271,7 +12240,7 @@ PROF__FN void prof__launches_part(struct prof_trace *s) {
         if (!prof__was_launched(s, i)) continue;
         while (prof__devices.queues[queue].rows != e->extra) queue++;
         while (row < PROF__ROWS && until[queue][row] > e->start_ns) row++;
-        s->outside.overlaps += row == PROF__ROWS;
+        s->outside.misplaced += row == PROF__ROWS;
         row = PROF__MIN(row, (uint32_t)PROF__ROWS - 1);
         until[queue][row] = PROF__MAX(until[queue][row], e->end_ns);
         e->extra += row;
@@ -12304,7 +12273,7 @@ PROF__FN void prof__link_by_time(struct prof_trace *s, char *scratch) {
             uint32_t zone;
             if (e && ns >= e->start_ns) break;
             zone = prof__innermost(s, last + s->events[list[at]].thread, ns);
-            if (zone == PROF_NONE) s->outside.unlinked++;
+            if (zone == PROF_NONE) s->outside.misplaced++;
             else prof__launched_by(s, list[at], zone, ns);
         }
         if (e && prof__is_zone(e)) last[e->thread] = i;
@@ -12343,7 +12312,7 @@ PROF__FN int64_t prof__memory_change(struct prof_trace *s, prof__memory *m, uint
         if (!old || old->what != PROF__ALLOCATED) return m->bytes;
         old->what = PROF__FREED;         /* its free was missed */
         m->next = (uint32_t)(old - s->memory.list) + 1;
-        s->memory.missed++;
+        s->memory.unmatched++;
         return m->bytes - old->bytes;
     }
     if (m->what != PROF__FREE) return 0;
@@ -12353,7 +12322,7 @@ PROF__FN int64_t prof__memory_change(struct prof_trace *s, prof__memory *m, uint
         return m->bytes = -old->bytes;
     }
     m->what = PROF__NOT_COUNTED;
-    s->memory.unknown++;
+    s->memory.unmatched++;
     return 0;
 }
 
@@ -12368,7 +12337,7 @@ PROF__FN void prof__memory_charge(struct prof_trace *s, char *scratch) {
     prof__memory_key key;
     memset(index, 0, 2 * n * sizeof *index);
     memset(&in_use, 0, sizeof in_use);
-    s->memory.unknown = s->memory.missed = 0;
+    s->memory.unmatched = 0;
     key.list = s->memory.list;
     for (uint32_t i = 0; i < n; i++) {
         prof__memory *m = s->memory.list + i;
@@ -12561,7 +12530,7 @@ PROF__FN const prof_extra *prof__path_extra(struct prof_trace *s, const prof__pa
     prof_extra *x = (prof_extra *)(void *)prof__stack_take(
         s, sizeof *x + (count + 1) * sizeof *stack + size + PROF__GROUP_COST);
     if (!x) {
-        PROF__COUNT(prof__loose.details_cut);
+        PROF__COUNT(prof__loose.not_kept);
         return NULL;
     }
     stack = (const char **)(void *)(x + 1);
@@ -12585,7 +12554,7 @@ PROF__FN void prof__stacks_set(struct prof_trace *s) {
     prof__paths p;
     if (!n || !prof__session.desc.with_stack) return;
     if ((size_t)(prof__scratch_end(s) - s->scratch) < prof__query_cost(s)) {
-        PROF__COUNT(prof__loose.details_cut);
+        PROF__COUNT(prof__loose.not_kept);
         return;
     }
     memset(index, 0, 2 * n * sizeof *index);
@@ -12746,7 +12715,7 @@ PROF__FN void prof__queries_open(struct prof_trace *s) {
     s->sites = PROF__ACQUIRE(prof__sites.count);
     s->limit = prof__arena.high;
     s->refused = false;
-    s->outside.overlaps = s->outside.unlinked = s->outside.early = 0;
+    s->outside.misplaced = 0;
     s->ranges_twice = 0;
 }
 
@@ -17984,7 +17953,7 @@ PROF__FN void prof__raw_event(prof__raw *w, const prof__row *row, const prof_eve
     end.end = args + sizeof args;
     sink.user = &end;
     if (prof__write_args(e, sink) != PROF_OK) {   /* too long */
-        PROF__COUNT(prof__loose.details_cut);
+        PROF__COUNT(prof__loose.not_kept);
         end.p = args;
     }
     prof__raw_begin(w, PROF__RAW_EVENT);
@@ -20309,7 +20278,7 @@ PROF__FN prof_stats prof__stats_now(const prof_trace *trace) {
         uint64_t written = out.recorded + s->lost;
         if (s->overwritten) out.overwritten = written - PROF__MIN(zones, written);
         out.recorded = zones - s->partials;
-        if (!s->records_only) out.unfinished = s->unfinished + c.summed_open;
+        if (!s->records_only) out.unfinished += s->unfinished + c.summed_open - c.unfinished;
     }
     memset(&scale, 0, sizeof scale);
     if (s->stopped && s->sums.full_tick)
@@ -20335,10 +20304,8 @@ PROF__CALL prof_stats prof_get_stats(const prof_trace *trace) {
     if (!prof__valid(trace)) return out;
     out.recorded = trace->event_count;
     out.threads = trace->thread_count;
-    out.early = trace->outside.early;
     out.rejected = trace->outside.rejected;
-    out.overlaps = trace->outside.overlaps;
-    out.unlinked = trace->outside.unlinked;
+    out.misplaced = trace->outside.misplaced;
     return out;
 }
 

@@ -10,7 +10,7 @@
      all shared libraries are seen, too.
 
    The session needs desc.profile_memory. Frees of what was allocated before it are counted in
-   prof_stats.memory_unknown. What the profiler itself allocates is left out. */
+   prof_stats.memory_unmatched. What the profiler itself allocates is left out. */
 #if defined(HEAP_PRELOAD) && !defined(_GNU_SOURCE)
 #  define _GNU_SOURCE                    /* RTLD_NEXT */
 #endif

@@ -740,8 +740,8 @@ static void test_deep_scopes(void) {
     EQUAL(prof_get_stats(NULL).recorded, 64);
     EQUAL(prof_get_stats(NULL).deep, 1956);
     EQUAL(prof_write_table(trace, NULL, test_text_sink(&text)), PROF_OK);
-    CHECK(strstr(text.data, "Zones deeper than prof_desc.max_depth (prof record --max-depth), in "
-                            "tables, not in the trace (is a PROF_END missing?): 1956"),
+    CHECK(strstr(text.data, "Zones deeper than prof_desc.max_depth (prof record --max-depth), not "
+                            "in the timeline (is a PROF_END missing?): 1956"),
           "%s", text.data);
     CHECK(!strstr(text.data, "Timeline:"), "the timeline has not ended");
     test_text_clear(&text);
@@ -781,11 +781,11 @@ static void test_deep_without_room(void) {
     stats = prof_get_stats(NULL);
     row_count = prof_key_averages(trace, NULL, rows, 2 * NAMES);
     a = row_of("push");
-    CHECK(stats.deep > 100 && stats.dropped_deep > 100, "%u deep, %u dropped", (unsigned)stats.deep,
-          (unsigned)stats.dropped_deep);
+    CHECK(stats.deep > 100 && stats.dropped_full > 100, "%u deep, %u dropped",
+          (unsigned)stats.deep, (unsigned)stats.dropped_full);
     EQUAL(a->max_ns, 7999);
     EQUAL(a->self_cpu_time_total_ns, 7999);
-    EQUAL(a->count + stats.dropped_deep, 4000);
+    EQUAL(a->count + stats.dropped_full, 4000);
 }
 
 static void test_dropping(void) {

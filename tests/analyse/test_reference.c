@@ -341,7 +341,7 @@ static void compare_nest(void) {
         while (up != PROF_NONE && models[up].gone) up = list[up].parent;
         if (!models[i].gone) EQUAL(up, (uint32_t)models[i].parent);
     }
-    EQUAL(nest.overlaps, prof_get_stats(trace).overlaps);
+    EQUAL(nest.overlaps, prof_get_stats(trace).misplaced);
     EQUAL(span_nest_launcher(&nest, PROF_NONE, is_launch), PROF_NONE);
 }
 

@@ -384,7 +384,7 @@ try record_details_are_streamed test -z "$(grep 'not streamed' stderr)"
 # shellcheck disable=SC2016   # $1 is awk's
 try record_memory awk '$1 == "holder" && / 97.56 KB  *97.56 KB / {found = 1} END {exit !found}' stderr
 try record_carries grep -q '"number": *999' carries.json
-try record_tells_open_ranges grep -q 'Ranges and launches that were not done when the session ended, left out: 1' stderr
+try record_tells_open_ranges grep -q '(ranges and launches: left out): 1' stderr
 # backward zones have their forward's stack
 PROF_MODE=trace PROF_TRACE=backward.json ./program . 0 backward >stdout 2>stderr
 PROF_TRACE=backward.raw ./program . 0 backward >stdout 2>stderr

@@ -304,7 +304,7 @@ static void test_real_buffers(void) {
         EQUAL(with_id, 1);
         wait = test_find(trace, "Stream Wait Event", 0);
         CHECK(!strstr(wait->extra->metadata_json, "\"wait_on_stream\":-1"), "which stream?");
-        EQUAL(prof_get_stats(trace).unlinked, 0);
+        EQUAL(prof_get_stats(trace).misplaced, 0);
         s = prof_cuda_get_stats();
         EQUAL(s.kernels, 54);
         EQUAL(s.copies, 4);
@@ -489,11 +489,11 @@ static void test_mixed_graphs(void) {
     PASS_ON(open_session(NULL));
     for (int i = 0; i < 5; i++) fake_graph(nodes, 2, 1);
     trace = prof_stop();
-    EQUAL(prof_get_stats(trace).early, 2 * 4);
+    EQUAL(prof_get_stats(trace).misplaced, 2 * 4);
     EQUAL(prof_cuda_get_stats().graph_doubts, 2 * 5);
     EQUAL(prof_cuda_get_stats().no_launch, 2);   /* of the last: there is no next call */
     EQUAL(prof_write_table(trace, NULL, test_text_sink(&text)), PROF_OK);
-    CHECK(strstr(text.data, "Device events that begin before their launch") &&
+    CHECK(strstr(text.data, "Events before or without their launch") &&
               strstr(text.data, "wrong graph launch"), "%s", text.data);
     test_text_clear(&text);
     close_session();
@@ -530,7 +530,7 @@ static void test_beside_another_device(void) {
     EQUAL(prof_event_total(trace, test_find(trace, "inner", 0)).device_time_total_ns, 18000);
     EQUAL(prof_event_total(trace, test_find(trace, "inner", 0)).device_memory_usage, 4096);
     EQUAL(prof_event_total(trace, test_find(trace, "outer", 0)).device_memory_usage, 0);
-    EQUAL(prof_get_stats(trace).unlinked, 0);
+    EQUAL(prof_get_stats(trace).misplaced, 0);
     EQUAL(prof_write_table(trace, NULL, test_text_sink(&text)), PROF_OK);
     CHECK(strstr(text.data, "Self DEVICE time total: 21.000us\n"), "%s", text.data);
     test_text_clear(&text);
@@ -822,7 +822,7 @@ static void check_threads(bool shared, bool worker, bool reverse) {
     trace = prof_stop();
     PASS_ON(check_whole());
     EQUAL(kernels_of(trace, "zone"), 4 * 2000 / SLOW);
-    EQUAL(prof_get_stats(trace).unlinked, 0);
+    EQUAL(prof_get_stats(trace).misplaced, 0);
     close_session();
 }
 
@@ -1469,7 +1469,7 @@ static void test_platform_threads(void) {
     launch_some(10);
     trace = prof_stop();
     EQUAL(kernels_of(trace, "zone"), 10);
-    EQUAL(prof_get_stats(trace).unlinked, 0);
+    EQUAL(prof_get_stats(trace).misplaced, 0);
     close_session();
 }
 

@@ -114,7 +114,7 @@ int main(void) {
         wrong = wrong || ns != sum(rows[i]) || !ns;
     }
     stats = prof_get_stats(trace);
-    printf("%u unlinked, %u pending, %u before their launch\n", (unsigned)stats.unlinked,
-           (unsigned)stats.pending, (unsigned)stats.early);
-    return wrong || stats.unlinked || stats.pending || stats.early;
+    printf("%u misplaced, %u unfinished\n", (unsigned)stats.misplaced,
+           (unsigned)stats.unfinished);
+    return wrong || stats.misplaced || stats.unfinished;
 }

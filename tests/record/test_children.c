@@ -87,7 +87,7 @@ static void test_vfork_where_full(void) {
     PROF_END();
     prof_stop();
     CHECK(prof_get_stats(NULL).dropped_full > 0, "all had room");
-    EQUAL(prof_get_stats(NULL).cut, 0);
+    EQUAL(prof_get_stats(NULL).unbalanced, 0);
     EQUAL(prof_get_stats(NULL).unfinished, 0);
 }
 

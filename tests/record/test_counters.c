@@ -72,7 +72,7 @@ static void test_counters_zones(void) {
           rows[0].counters[0] - rows[1].counters[0] - rows[2].counters[0]);
     PASS_ON(test_tree(trace));
     EQUAL(prof_get_stats(trace).dropped, 0);
-    EQUAL(prof_get_stats(trace).details_cut, 0);
+    EQUAL(prof_get_stats(trace).not_kept, 0);
     EQUAL(prof_write_table(trace, NULL, test_text_sink(&text)), PROF_OK);
     CHECK(strstr(text.data, "Self page-faults   page-faults  Self task-clock"), "%s", text.data);
     test_text_clear(&text);
@@ -136,7 +136,7 @@ static void test_counters_threads(void) {
               "thread %d", i);
     }
     CHECK(test_find(trace, "sleep", 0)->extra->counters[1] >= 1, "it did not sleep");
-    EQUAL(prof_get_stats(trace).details_cut, 0);
+    EQUAL(prof_get_stats(trace).not_kept, 0);
     prof_thread_end();
     after = dup(0);
     if (after >= 0) close(after);
@@ -309,7 +309,7 @@ static void check_numbers(prof_trace *trace, int64_t times) {
     EQUAL(rows[0].counters[2], 0);
     CHECK(first && first->extra && first->extra->counter_count == 2, "not recorded");
     EQUAL(first->extra->counters[0], 31);
-    EQUAL(prof_get_stats(trace).details_cut, 0);
+    EQUAL(prof_get_stats(trace).not_kept, 0);
 }
 
 /* ns per number: of a row's CPU total; unknown where nothing was added. */
@@ -381,7 +381,7 @@ static void test_numbers_modes(void) {
     PROF_BLOCK("zone") prof_add(0, 7);
     trace = prof_stop();
     EQUAL(test_find(trace, "zone", 0)->extra->counters[0], 7);
-    EQUAL(prof_get_stats(trace).details_cut, 1);
+    EQUAL(prof_get_stats(trace).not_kept, 1);
 }
 
 static void test_numbers_refused(void) {

@@ -62,7 +62,7 @@ static void test_detail_fields(void) {
     EQUAL(e->flags, PROF_EVENT_USER_ANNOTATION);
     EQUAL(test_find(trace, "inner", 0)->extra->flops, 77);
     CHECK(!test_find(trace, "plain", 0)->extra, "a plain zone has an extra");
-    EQUAL(prof_get_stats(trace).details_cut, 0);
+    EQUAL(prof_get_stats(trace).not_kept, 0);
     EQUAL(prof_get_stats(trace).recorded, 3);
     PASS_ON(test_tree(trace));
 }
@@ -201,7 +201,7 @@ static void test_detail_too_much(void) {
     EQUAL(x->input_count, 1);
     EQUAL(strlen(x->overload_name), 2000);
     EQUAL(strlen(x->metadata_json), 10 * 5 + 6 * 6 + 15);
-    EQUAL(prof_get_stats(trace).details_cut, 1 + 1 + 4 + 1 + 1);
+    EQUAL(prof_get_stats(trace).not_kept, 1 + 1 + 4 + 1 + 1);
     test_all_writers(trace);
 }
 
@@ -387,7 +387,7 @@ static void test_detail_backward_stacks(void) {
     n = prof_key_averages(trace, &by, rows, 16);
     for (i = 0; i < n; i++) found += strcmp(rows[i].key, "within") == 0;
     EQUAL(found, 3);
-    EQUAL(prof_get_stats(trace).details_cut, 0);
+    EQUAL(prof_get_stats(trace).not_kept, 0);
     test_all_writers(trace);
 }
 
@@ -453,7 +453,7 @@ static void test_detail_stacks(void) {
     EQUAL(prof_key_averages(trace, NULL, rows, 8), 4);
     EQUAL(prof_write_event_stacks(trace, PROF_METRIC_NONE, test_text_sink(&text)), PROF_OK);
     CHECK(strstr(text.data, "test_detail_stacks;made 3\n"), "%s", text.data);
-    EQUAL(prof_get_stats(trace).details_cut, 0);
+    EQUAL(prof_get_stats(trace).not_kept, 0);
     test_all_writers(trace);
     test_text_clear(&text);
 }
@@ -565,7 +565,7 @@ static void test_detail_windows(void) {
     }
     (void)prof_stop();
     EQUAL(prof_get_stats(NULL).dropped, 0);
-    EQUAL(prof_get_stats(NULL).details_cut, 0);
+    EQUAL(prof_get_stats(NULL).not_kept, 0);
 }
 
 int main(void) {

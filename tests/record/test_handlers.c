@@ -46,7 +46,7 @@ static void test_range_in_the_clock(void) {
     PASS_ON(test_tree(trace));
     stats = prof_get_stats(trace);
     EQUAL(stats.clock_steps, 0);
-    EQUAL(stats.pending, 0);
+    EQUAL(stats.unfinished, 0);
     EQUAL(stats.dropped_busy, 2);        /* the ranges, and nothing else */
     EQUAL(stats.recorded, 3);
 }
@@ -315,7 +315,7 @@ static void run_range(void) {
     stepped(range_begin, handler_range);
     prof_async_end(range);
     stats = prof_get_stats(prof_stop());
-    EQUAL(stats.pending, 0);
+    EQUAL(stats.unfinished, 0);
     EQUAL(stats.unbalanced + stats.clock_steps, 0);
     prof_thread_end();
 }

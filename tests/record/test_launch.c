@@ -60,8 +60,7 @@ static void test_zones_have_their_launches(void) {
     SAME_TEXT(list[1].name, "matmul");
     EQUAL(list[1].duration_ns, 30);
     EQUAL(prof_event_kernels(trace, test_find(trace, "matmul", 0), list, 2), 0);
-    EQUAL(prof_get_stats(trace).unlinked, 1);
-    EQUAL(prof_get_stats(trace).early, 0);
+    EQUAL(prof_get_stats(trace).misplaced, 1);
     text = chrome(trace);
     EQUAL(test_times(text.data, "\"ph\":\"s\",\"cat\":\"ac2g\""), 3);
     EQUAL(test_times(text.data, "\"ph\":\"f\",\"cat\":\"ac2g\""), 3);
@@ -100,7 +99,7 @@ static void test_threads(void) {
     }
     trace = prof_stop();
     EQUAL(device_ns(trace, "theirs"), 5);
-    EQUAL(prof_get_stats(trace).pending, 1);
+    EQUAL(prof_get_stats(trace).unfinished, 1);
 }
 
 /* A launch of one window that is done in the next, twice, by a wrong time, or never. */
@@ -113,7 +112,7 @@ static void test_tokens(void) {
     start_at_zero();
     PROF_BLOCK("first") old = prof_launch(queue, "k");
     trace = prof_stop();
-    EQUAL(prof_get_stats(trace).pending, 1);
+    EQUAL(prof_get_stats(trace).unfinished, 1);
     EQUAL(device_ns(trace, "first"), 0);
     start_at_zero();
     PROF_BLOCK("second") token = prof_launch(queue, "k");
@@ -127,7 +126,7 @@ static void test_tokens(void) {
     trace = prof_stop();
     EQUAL(device_ns(trace, "second"), 10);
     EQUAL(prof_get_stats(trace).rejected, 5);
-    EQUAL(prof_get_stats(trace).pending, 0);
+    EQUAL(prof_get_stats(trace).unfinished, 0);
 }
 
 /* Launches are kept while zones are not: of a thread that has had some, and of one that has not. */
@@ -151,7 +150,7 @@ static void test_toggle(void) {
     EQUAL(prof_launch_done(shared_token, 10, 20), PROF_OK);
     EQUAL(prof_toggle(PROF_ACTIVITY_CPU, true), PROF_OK);
     trace = prof_stop();
-    EQUAL(prof_get_stats(trace).unlinked, 2);
+    EQUAL(prof_get_stats(trace).misplaced, 2);
     CHECK(test_find(trace, "k", 0) && test_find(trace, "lone", 0), "a launch is missing");
     EQUAL(prof_get_stats(trace).dropped_full, 0);
 }
@@ -238,8 +237,7 @@ static void test_clocks(void) {
         }
         EQUAL(prof_device_clock(device, 5000, HOUR + 5000), PROF_ERROR_INVALID);
         trace = prof_stop();
-        EQUAL(prof_get_stats(trace).early, 0);
-        EQUAL(prof_get_stats(trace).unlinked, 0);
+        EQUAL(prof_get_stats(trace).misplaced, 0);
         for (int i = 0; i <= 10; i++) {
             const prof_event *k = test_find(trace, "k", i);
             int64_t off = k ? k->start_ns - (i * 100000000 + 50000) : 99;
@@ -277,7 +275,7 @@ static void test_odd_clocks(void) {
     EQUAL(prof_launch_done(token, 100, 200), PROF_OK);
     trace = prof_stop();
     EQUAL(device_ns(trace, "zone"), 100);
-    EQUAL(prof_get_stats(trace).early, 1);
+    EQUAL(prof_get_stats(trace).misplaced, 1);
 }
 
 /* A driver may tell any times, by any clock: no event ends before it begins. */
@@ -361,7 +359,7 @@ static void test_queues(void) {
         EQUAL(prof_launch_done(prof_launch(prof_queue(other, NULL), "draw"), 9000, 9001), PROF_OK);
     }
     trace = prof_stop();
-    EQUAL(prof_get_stats(trace).overlaps, 12);
+    EQUAL(prof_get_stats(trace).misplaced, 12);
     text = chrome(trace);
     EQUAL(test_times(text.data, "{\"name\":\"out of order\"}"), 1);
     EQUAL(test_times(text.data, "{\"name\":\"out of order (3)\"}"), 1);
@@ -408,10 +406,10 @@ static void test_memory(void) {
         before = prof_get_stats(trace).dropped_full;
         CHECK(launched > 500 && launched < 20000 && before >= 20000 - launched, "%u launched",
               (unsigned)launched);
-        /* Of a coarse clock some begin in one tick with the zone behind them. unlinked: where the
+        /* Of a coarse clock some begin in one tick with the zone behind them. misplaced: where the
            timeline has ended. */
-        EQUAL(prof_event_total(trace, test_find(trace, "zone", 0)).device_time_total_ns +
-                  (int64_t)prof_get_stats(trace).unlinked, (int64_t)launched);
+        CHECK(prof_event_total(trace, test_find(trace, "zone", 0)).device_time_total_ns +
+                  (int64_t)prof_get_stats(trace).misplaced >= (int64_t)launched, "some are lost");
         text = chrome(trace);
         EQUAL(test_times(text.data, "\"cat\":\"kernel\""), launched);
         test_text_clear(&text);

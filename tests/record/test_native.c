@@ -77,7 +77,7 @@ static void check_stacks(const prof_trace *trace) {
     const prof_event *inner = test_find(trace, "inner", 0), *second = test_find(trace, "inner", 1);
     const prof_event *outer = test_find(trace, "outer", 0);
     CHECK(inner && second && outer && inner->extra && outer->extra, "not recorded");
-    EQUAL(prof_get_stats(trace).details_cut, 0);
+    EQUAL(prof_get_stats(trace).not_kept, 0);
     CHECK(inner->extra->stack_count >= 3, "%u entries",
           (unsigned)inner->extra->stack_count);
     if (!has_names()) return;
@@ -198,7 +198,7 @@ static void test_native_small_arenas(void) {
         for (i = 0; i < 40; i++) outer_function();
         trace = prof_stop();
         PASS_ON(test_tree(trace));
-        cut += prof_get_stats(trace).details_cut + prof_get_stats(trace).dropped_full;
+        cut += prof_get_stats(trace).not_kept + prof_get_stats(trace).dropped_full;
         test_all_writers(trace);
     }
     CHECK(cut > 0, "all fitted");

@@ -34,7 +34,7 @@ static void test_printf_zones(void) {
     prof_pop();
     prof_push_f("plain");
     prof_pop();
-    EQUAL(prof_get_stats(NULL).names_cut, 0);
+    EQUAL(prof_get_stats(NULL).not_kept, 0);
     trace = prof_stop();
     events = prof_events(trace, NULL, 0, &count);
     EQUAL(count, 4);
@@ -79,19 +79,19 @@ static void test_printf_cut(void) {
     EQUAL(prof_start(&desc), PROF_OK);
     prof_push_f("%255d", 1);
     prof_pop();
-    EQUAL(prof_get_stats(NULL).names_cut, 0);
+    EQUAL(prof_get_stats(NULL).not_kept, 0);
     prof_push_f("%0256d", 2);
     prof_pop();
     prof_push_f("%s%0300d", "abc", 3);
     prof_pop();
-    EQUAL(prof_get_stats(NULL).names_cut, 2);
+    EQUAL(prof_get_stats(NULL).not_kept, 2);
     trace = prof_stop();
     EQUAL(strlen(prof_events(trace, NULL, 0, &count)[0].name), 255);
     EQUAL(strlen(prof_events(trace, NULL, 0, &count)[1].name), 255);
     EQUAL(strncmp(prof_events(trace, NULL, 0, &count)[2].name, "abc000", 6), 0);
     EQUAL(prof_start(&desc), PROF_OK);
     prof_stop();
-    EQUAL(prof_get_stats(NULL).names_cut, 0);
+    EQUAL(prof_get_stats(NULL).not_kept, 0);
 }
 
 static void test_printf_texts(void) {

@@ -328,7 +328,7 @@ static void test_forgotten_ends(void) {
     EQUAL(stats.recorded + stats.summed, 2000);
     EQUAL(stats.unfinished, 100);
     CHECK(stats.deep > 300, "%u in the table alone", (unsigned)stats.deep);
-    CHECK(strstr(text.data, "not in the trace (is a PROF_END missing?): "), "%s", text.data);
+    CHECK(strstr(text.data, "not in the timeline (is a PROF_END missing?): "), "%s", text.data);
     test_text_clear(&text);
     stats = forget_ends(PROF_MODE_RING, &text);
     EQUAL(stats.recorded + stats.summed, 2000);
@@ -344,7 +344,7 @@ static void test_forgotten_ends(void) {
     stats = prof_get_stats(prof_stop());
     EQUAL(stats.recorded, 10 * 8);        /* max_depth is 8 */
     EQUAL(stats.deep, 10 * 92);
-    EQUAL(stats.healed + stats.cut + stats.unbalanced + stats.unfinished, 0);
+    EQUAL(stats.healed + stats.unbalanced + stats.unfinished, 0);
     prof_thread_end();
     free(desc.memory);
 }
@@ -441,7 +441,7 @@ static void test_late_details(void) {
         PROF_END();
     }
     trace = prof_stop();
-    EQUAL(prof_get_stats(trace).details_cut, 10);
+    EQUAL(prof_get_stats(trace).not_kept, 10);
     EQUAL(calls_of(trace), prof_get_stats(trace).recorded);
     prof_thread_end();
     free(desc.memory);

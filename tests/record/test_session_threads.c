@@ -281,7 +281,7 @@ static void test_short_threads_take_no_room(void) {
     }
     PROF_BLOCK("zone") prof_set_arg("key", "text");
     CHECK(prof_stop() != NULL, "a trace");
-    EQUAL(prof_get_stats(NULL).details_cut, 0);
+    EQUAL(prof_get_stats(NULL).not_kept, 0);
     EQUAL(prof_get_stats(NULL).recorded, 801);
     free(desc.memory);
 }

@@ -236,8 +236,8 @@ static void run(const part *p, int filled, void (*by)(void)) {
         EQUAL(stats.dropped, 0);         /* only the slow path drops */
     EQUAL(stats.healed, p->healed);
     if (mode != PROF_MODE_RING) EQUAL(stats.unfinished, p->unfinished);   /* it has lost them */
-    EQUAL(stats.unbalanced + stats.cut, 0);
-    EQUAL(stats.dropped_deep + stats.dropped_threads, 0);
+    EQUAL(stats.unbalanced, 0);
+    EQUAL(stats.deep + stats.dropped_threads, 0);
     EQUAL(stats.threads, p->body == part_end ? 2 : 1);
     prof_thread_end();
 }

@@ -208,8 +208,7 @@ static void snapshots(slot *me) {
 
 static void look_at_stats(void) {
     prof_stats s = prof_get_stats(NULL);
-    if (s.dropped != s.dropped_full + s.dropped_deep + s.dropped_threads + s.dropped_sites +
-                         s.dropped_busy)
+    if (s.dropped != s.dropped_full + s.dropped_threads + s.dropped_busy)
         wrong("dropped is no sum");
     if (s.bytes_used > s.bytes_total) wrong("more bytes used than there are");
     if (s.healed || s.lost) wrong("healed or lost");
@@ -344,7 +343,7 @@ static void account(const prof_stats *s) {
     most = sure.zones + perhaps.zones;
     WITHIN(sure.zones, kept + s->dropped + s->not_kept, most + extra);
     WITHIN(0, kept, most);
-    ended = kept + s->not_kept - s->unfinished + s->cut + s->unbalanced;
+    ended = kept + s->not_kept - s->unfinished + s->unbalanced;
     if (!s->dropped && !dropped_before)
         WITHIN(sure.ends, ended,
                sure.ends + perhaps.ends + (s->not_kept ? extra : 0));

@@ -60,7 +60,7 @@ static void test_kernel_by_link(void) {
     EQUAL(zone->self_cpu_time_total_ns, 160);
     EQUAL(test_find(trace, "cudaLaunchKernel", 0)->parent,
           zone - prof_events(trace, NULL, 0, NULL));
-    EQUAL(prof_get_stats(trace).unlinked, 0);
+    EQUAL(prof_get_stats(trace).misplaced, 0);
 }
 
 /* A driver's call in the runtime's: work belongs to the zone around both. */
@@ -159,7 +159,7 @@ static void test_among_zones(void) {
     SAME_TEXT(events[test_find(trace, "last", 0)->parent].name, "step 2");
     SAME_TEXT(events[test_find(trace, "leaf", 0)->parent].name, "zone");
     SAME_TEXT(events[test_find(trace, "deep", 0)->parent].name, "leaf");
-    EQUAL(prof_get_stats(trace).overlaps, 2);
+    EQUAL(prof_get_stats(trace).misplaced, 2);
 }
 
 /* Zones of the program's own count as they are. */
@@ -437,7 +437,7 @@ static void test_submit_memory(void) {
     CHECK(strstr(text.data, "\"Category\":\"GRADIENT\"") != NULL, "no category");
     CHECK(strstr(text.data, "\"Addr\":4096,\"Bytes\":-60") != NULL, "no free of 60");
     test_text_clear(&text);
-    EQUAL(prof_get_stats(NULL).memory_unknown, 0);
+    EQUAL(prof_get_stats(NULL).memory_unmatched, 0);
 }
 
 /* As allocations of a session without zones: the CPU's memory counts as such. */

@@ -371,7 +371,7 @@ static void session(prof_mode mode, size_t memory_size) {
     check("tasks without a row ", (uint32_t)stats.dropped_threads, 0);
     check("dropped ", (uint32_t)stats.dropped, 0);
     if (mode != PROF_MODE_RING) {
-        check("unbalanced ", (uint32_t)(stats.unbalanced + stats.healed + stats.cut), 0);
+        check("unbalanced ", (uint32_t)(stats.unbalanced + stats.healed), 0);
         check("unfinished ", (uint32_t)stats.unfinished, accounts[LIFE].count);
     }
     if (mode == PROF_MODE_TRACE) check_events(trace);

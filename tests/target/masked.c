@@ -150,7 +150,7 @@ int main(void) {
         calls();
         call_prof_get_stats();
         if (mode != PROF_MODE_STREAM && !prof_get_stats(NULL).recorded) return 2 + mode;
-        if (!prof_get_stats(NULL).dropped_sites) return 7;   /* the list of names is full */
+        if (!prof_get_stats(NULL).others) return 7;   /* the list of names is full */
         if (mode == PROF_MODE_TRACE) call_prof_write_table();
     }
     return 0;

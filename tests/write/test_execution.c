@@ -592,7 +592,7 @@ static void test_push_with_all(void) {
         EQUAL(x->input_count, all);
         EQUAL(x->tensor_count, all ? 2 : 0);
         EQUAL(x->flops, all ? 1234 : 0);
-        EQUAL(prof_get_stats(trace).details_cut, all);
+        EQUAL(prof_get_stats(trace).not_kept, all);
         EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
         CHECK((strstr(text.data, "\"Input Strides\":[[4]]") != NULL) == (all != 0), "%d", all);
         test_text_clear(&text);

@@ -236,7 +236,7 @@ static void graph() {
     for (int i = 0; i < 10; i++) PROF_BLOCK("replay") { check(cudaGraphLaunch(exec, s), "launch"); }
     stop();
     equal("kernels", (double)events_of("kernel").size(), 10.0 * (double)nodes);
-    equal("calls with no kernel, kernels with no call", (double)prof_get_stats(trace).unlinked, 0);
+    equal("calls with no kernel, kernels with no call", (double)prof_get_stats(trace).misplaced, 0);
 }
 
 static void launches() {
@@ -282,7 +282,7 @@ static void threads() {
         for (auto &t : list) t.join();
         s = stop();
         equal("kernels + lost >= launched", (double)s.kernels + (double)s.lost >= 5000.0 * count, 1);
-        equal("kernels without a zone", (double)prof_get_stats(trace).unlinked, 0);
+        equal("kernels without a zone", (double)prof_get_stats(trace).misplaced, 0);
     }
 }
 
@@ -467,7 +467,7 @@ static void sessions() {
         equal("of another clock, or without a time", (double)(s.wrong_clock + s.no_time), 0);
         at_most("kernel - launch, at most, us", far, session && !ON_FAKE ? 5000 : 500000);
         equal("more than 50 us before their launch", before, 0);
-        equal("kernels without a zone", (double)prof_get_stats(trace).unlinked, 0);
+        equal("kernels without a zone", (double)prof_get_stats(trace).misplaced, 0);
     }
 }
 
@@ -514,7 +514,7 @@ static void contexts() {
     }
     equal("contexts of kernels", (double)seen.size(), 2);
     for (const auto &c : seen) equal(c.first.c_str(), c.second, 50);
-    equal("kernels without a zone", (double)prof_get_stats(trace).unlinked, 0);
+    equal("kernels without a zone", (double)prof_get_stats(trace).misplaced, 0);
 }
 
 /* Threads that come and go: far more than there are buffers. */
@@ -528,7 +528,7 @@ static void churn() {
     s = stop();
     equal("kernels", (double)s.kernels, 2000);
     equal("lost", (double)s.lost, 0);
-    equal("kernels without a zone", (double)prof_get_stats(trace).unlinked, 0);
+    equal("kernels without a zone", (double)prof_get_stats(trace).misplaced, 0);
 }
 
 /* Device memory is charged to the zones that took it. */

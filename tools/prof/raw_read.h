@@ -30,11 +30,11 @@
                   second; then records of three words
        5 open     thread, count, u64 tick at which they are held to end; {u64 tick of the begin,
                   site << 8 | depth, 0} of each zone still open, outermost first
-       6 counts   1: the last, count of fields, u64 each: recorded, dropped_full, dropped_deep,
-                  dropped_threads, dropped_sites, unbalanced, healed, cut, unfinished, clock_steps,
-                  names_cut, overwritten, 0 (up to 0.2.0 stalls), stream_failures, threads,
-                  dropped_busy, lost, others, 3 that are 0 (up to 0.2.0 parts of others), pending,
-                  not_kept, details_cut, rejected, stalled_us
+       6 counts   1: the last, count of fields, u64 each: recorded, dropped_full, deep,
+                  dropped_threads, others (both of targets), unbalanced, healed, 0, unfinished,
+                  clock_steps, 0, overwritten, 0, stream_failures, threads, dropped_busy, lost,
+                  others (of hosts), 0 (4 times), not_kept, 0, rejected, stalled_us. Each 0 was
+                  a part of another count in older versions, the third one stalls
        7 sums     of zones in no timeline: thread, count, u64 tick at which the first timeline
                   ended, u64 tick of the session's end, or of now; then rows: site (0: all that
                   had no row, "(others)"), its first bucket << 16 | count of buckets, u64 each:
@@ -964,9 +964,12 @@ static void prof__raw_put_counts(prof_raw *r, const uint64_t *counts, bool last)
     prof_stats *s = &r->stats.counts;
     prof_raw_item item;
     PROF__STATS(PROF__RAW_TAKE, PROF__RAW_TAKE, PROF__RAW_TAKE)
-    s->others += counts[18] + counts[19] + counts[20];   /* of versions up to 0.2.0 */
-    s->dropped = s->dropped_full + s->dropped_deep + s->dropped_threads + s->dropped_sites +
-                 s->dropped_busy;
+    s->deep = counts[2];
+    s->dropped = s->dropped_full + s->dropped_threads + s->dropped_busy + counts[2] + counts[4];
+    s->others += counts[4] + counts[18] + counts[19] + counts[20];
+    s->unbalanced += counts[7];          /* of older versions, as the next two */
+    s->not_kept += counts[10] + counts[23];
+    s->unfinished += counts[21];
     if (s->overwritten) {                /* a ring's dump counts slots: at most the zones missing */
         uint64_t gone = s->recorded - PROF__MIN(r->zones, s->recorded);
         s->overwritten = PROF__MIN(s->overwritten, gone);

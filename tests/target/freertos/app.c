@@ -270,7 +270,7 @@ static void finish(void) {
     for (int i = 0; i < ZONES; i++) say(names[i], counts[i]);
     say("@elapsed", elapsed);
     say("=dropped", (uint32_t)(stats.dropped + stats.dropped_threads));
-    say("=unbalanced", (uint32_t)(stats.unbalanced + stats.healed + stats.cut));
+    say("=unbalanced", (uint32_t)(stats.unbalanced + stats.healed));
 }
 #else
 static bool start(void) { return true; }

@@ -247,7 +247,7 @@ static bool restarted(const prof_desc *desc) {
     prof_kernel_wait(what);              /* told twice */
     prof_kernel_go_on();
     prof_kernel_go_on();
-    return prof_stop() && !prof_get_stats(NULL).unbalanced && !prof_get_stats(NULL).cut &&
+    return prof_stop() && !prof_get_stats(NULL).unbalanced &&
            prof_get_stats(NULL).recorded == 1;
 }
 

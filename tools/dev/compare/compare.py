@@ -348,7 +348,7 @@ def ring_faults(side, case, path, fields):
 
 def overwrites(fields):
     """Or its details had no room, which one of 29a0f05 found in a thread's share alone."""
-    return any(re.search(rb'(overwritten|details_cut)=[1-9]', data)
+    return any(re.search(rb'(overwritten|not_kept)=[1-9]', data)
                for name, data in fields.items() if name.endswith(' stats'))
 
 

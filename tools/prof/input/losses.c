@@ -46,9 +46,13 @@ enum { OTHER_COUNTS = sizeof other_counts / sizeof *other_counts };
 
 /* What they are counted in now. */
 static const struct { const char *old, *now; } older_counts[] = {
-    {"async_open", "pending"}, {"async_twice", "unbalanced"}, {"memory_refused", "rejected"},
-    {"memory_twice", "memory_unknown"}, {"no_forward", "unlinked"}, {"others_busy", "others"},
-    {"others_full", "others"}, {"others_names", "others"}, {"others_sites", "others"}
+    {"async_open", "unfinished"}, {"async_twice", "unbalanced"}, {"cut", "unbalanced"},
+    {"details_cut", "not_kept"}, {"dropped_deep", "deep"}, {"dropped_sites", "others"},
+    {"early", "misplaced"}, {"memory_missed", "memory_unmatched"}, {"memory_refused", "rejected"},
+    {"memory_twice", "memory_unmatched"}, {"memory_unknown", "memory_unmatched"},
+    {"names_cut", "not_kept"}, {"no_forward", "misplaced"}, {"others_busy", "others"},
+    {"others_full", "others"}, {"others_names", "others"}, {"others_sites", "others"},
+    {"overlaps", "misplaced"}, {"pending", "unfinished"}, {"unlinked", "misplaced"}
 };
 enum { OLDER_COUNTS = sizeof older_counts / sizeof *older_counts };
 

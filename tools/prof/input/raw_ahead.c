@@ -44,7 +44,7 @@ typedef struct zone_thread {
 
 struct raw_ahead {
     map blocks, totals;
-    uint64_t unknown, missed;                /* frees, and allocations: as prof_stats has them */
+    uint64_t unmatched;                      /* as prof_stats has it */
     noted_change *changes;       /* as they come */
     size_t change_count, change_capacity, next_change;
     uint32_t session;
@@ -143,7 +143,7 @@ static uint64_t block_key(const prof_memory_change *c) {
 static bool free_block(raw_ahead *a, const prof_memory_change *c, raw_change *out) {
     uint64_t *block = map_get(&a->blocks, block_key(c));
     if (!block || !*block) {
-        a->unknown++;
+        a->unmatched++;
         return false;
     }
     out->bytes = (int64_t)(1 - *block);
@@ -153,7 +153,7 @@ static bool free_block(raw_ahead *a, const prof_memory_change *c, raw_change *ou
 
 static void allocate_block(raw_ahead *a, const prof_memory_change *c, raw_change *out) {
     uint64_t *block = map_put(&a->blocks, block_key(c), NULL);
-    a->missed += *block != 0;
+    a->unmatched += *block != 0;
     out->missed = *block ? (int64_t)(*block - 1) : 0;
     out->bytes = (int64_t)c->bytes;
     *block = c->bytes + 1;
@@ -414,8 +414,7 @@ const prof_raw_item *raw_ahead_zone(raw_ahead *a, const prof_raw_item *item) {
 }
 
 void raw_ahead_lose(const raw_ahead *a, prof_stats *counts) {
-    counts->memory_unknown += a->unknown;
-    counts->memory_missed += a->missed;
+    counts->memory_unmatched += a->unmatched;
 }
 
 void raw_ahead_free(raw_ahead *a) {
