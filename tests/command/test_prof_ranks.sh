@@ -132,6 +132,8 @@ says ranks_merge_align_zone 'clock set by -3000.000 us, from 5 calls' 0 \
 says ranks_merge_offset 600.000 0 cat "$out/merged.json"
 says ranks_align_zone_word '"clock_us": -3000.000' 0 \
     "$prof" ranks -f json --align zone:MPI_Barrier "$out/barrier0.json" "$out/barrier1.json"
+"$prof" ranks "$out/barrier0.json" "$out/barrier1.json" >"$out/ranks.txt"
+try ranks_no_device_work grep -qE '^Total +- +- +- ' "$out/ranks.txt"
 says ranks_align_start '"clock_us": -3100.000' 0 \
     "$prof" ranks -f json --align start "$out/barrier0.json" "$out/barrier1.json"
 says ranks_align_zone_unnamed 'zone: needs a NAME' 2 "$prof" ranks --align zone: "$out/barrier0.json"

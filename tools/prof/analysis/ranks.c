@@ -339,25 +339,32 @@ static void add_clock(sheet *s, const clock_fit *clock) {
     else cell_text(s, NULL);
 }
 
-static void add_rank(sheet *s, const rank_row *row, bool fits) {
+/* A time of work on devices; none: there was none. */
+static void cell_work(sheet *s, bool none, int64_t ns) {
+    if (none) cell_text(s, NULL);
+    else cell_us(s, ns);
+}
+
+static void add_rank(sheet *s, const rank_row *row, bool fits, bool text) {
     const busy_time *time = &row->time;
+    bool none = text && !time->busy_ns;
     int64_t whole = busy_span(time);
     if (row->id.path) cell_int(s, row->id.rank);
     else cell_text(s, "Total");
-    cell_us(s, whole);
-    cell_us(s, time->kind_ns[WORK_COMPUTE]);
+    cell_work(s, none, whole);
+    cell_work(s, none, time->kind_ns[WORK_COMPUTE]);
     cell_percent(s, time->kind_ns[WORK_COMPUTE], whole);
-    cell_us(s, busy_exposed(time));
+    cell_work(s, none, busy_exposed(time));
     cell_percent(s, busy_exposed(time), whole);
-    cell_us(s, time->exposed_memory_ns);
-    cell_us(s, busy_idle(time));
+    cell_work(s, none, time->exposed_memory_ns);
+    cell_work(s, none, busy_idle(time));
     cell_percent(s, busy_idle(time), whole);
     cell_us(s, row->late_ns);
     cell_us(s, row->wait_ns);
-    cell_us(s, time->kind_ns[WORK_COMMUNICATION]);
-    cell_us(s, time->overlap_ns);
-    cell_us(s, time->kind_ns[WORK_MEMORY]);
-    cell_us(s, time->busy_ns);
+    cell_work(s, none, time->kind_ns[WORK_COMMUNICATION]);
+    cell_work(s, none, time->overlap_ns);
+    cell_work(s, none, time->kind_ns[WORK_MEMORY]);
+    cell_work(s, none, time->busy_ns);
     if (row->id.path) cell_us(s, row->clock.line.add_ns + row->offset_ns);
     if (row->id.path && fits) add_clock(s, &row->clock);
     if (row->id.path) cell_text(s, row->id.path);
@@ -380,12 +387,12 @@ void ranks_write(const rank_table *t, table_format format, output *out) {
     sheet_head(&s, false, json ? "file" : "File");
     for (size_t i = 0; i < t->count; i++) {
         const rank_row *row = &t->rows[t->order[i]];
-        add_rank(&s, row, fits);
+        add_rank(&s, row, fits, format == FORMAT_TEXT);
         add_time(&total.time, &row->time);
         total.late_ns = time_add(total.late_ns, row->late_ns);
         total.wait_ns = time_add(total.wait_ns, row->wait_ns);
     }
-    if (format != FORMAT_JSON) add_rank(&s, &total, fits);
+    if (!json) add_rank(&s, &total, fits, format == FORMAT_TEXT);
     sheet_end(&s, format, out);
 }
 
