@@ -451,7 +451,8 @@ typedef struct prof_stats {
                                             ranges and launches not done at prof_stop: left out */
     uint64_t clock_steps;                /* times the clock went back */
     uint64_t rejected;                   /* bad events from outside, allocations over 2^63 bytes */
-    uint64_t misplaced;                  /* events from outside that overlap another only partly;
+    uint64_t misplaced;                  /* events that overlap another only partly: from outside,
+                                            or a step by a zone that is open around prof_step;
                                             device events before or without their launch; backward
                                             events without their forward thread, and so no stack */
     uint64_t schedule_errors;            /* since prof_start: steps that lost a window, and what
@@ -4462,8 +4463,9 @@ struct prof__row {
     HOST(stalled_us, c->stalled_us, PROF__HOSTED(25), \
         "Microseconds that threads waited for the stream within their zones, which are longer by " \
         "that (give prof_desc.memory more, or call prof_flush more often)") \
-    ALL(dropped_full, c->full, 1, "Dropped, no room (give prof_desc.memory more" \
-        PROF__HOST_TEXT(", names PROF_MAX_SITES, a stream its disk") ")") \
+    ALL(dropped_full, c->full, 1, "Dropped, no room (give prof_desc.memory " \
+        PROF__HOST_TEXT("or PROF_MAX_SITES more, or a stream ") "more" \
+        PROF__HOST_TEXT(" of its disk") ")") \
     ALL(dropped_threads, s->dropped_threads, 3, \
         "Dropped, more threads at once than prof_desc.max_threads") \
     HOST(dropped_busy, PROF__LOAD(prof__loose.dropped_busy), 15, \
@@ -4478,24 +4480,24 @@ struct prof__row {
     ALL(healed, c->healed, 6, "Zones closed by the end of a zone around them" \
         PROF__HOST_TEXT(" (is a PROF_END missing? their times may be too long)")) \
     ALL(unfinished, c->unfinished, 8, "Zones still open when their thread or the recording ended" \
-        PROF__HOST_TEXT(" (ranges and launches: left out)")) \
+        PROF__HOST_TEXT(" (ranges and launches are left out)")) \
     ALL(clock_steps, c->steps + s->steps, 9, "Times the clock went back") \
     HOST(lost, s->lost, 16, "Zones around those of signal handlers, shown as (lost)") \
     HOST(rejected, PROF__LOAD(prof__loose.rejected) + s->outside.rejected, PROF__HOSTED(24), \
         "Events left out: their times, bytes, thread or launch are wrong (see prof_submit)") \
     HOST(misplaced, s->outside.misplaced, PROF__NO, \
-        "Events before or without their launch, without their forward thread, or overlapping " \
-        "partly (do the clocks agree? see prof_device_clock)") \
+        "Events that overlap another partly (is a zone open around prof_step?), or before or " \
+        "without their launch or forward thread (do the clocks agree? see prof_device_clock)") \
     ALL(overwritten, s->overwritten, 11, \
         "Zones that the ring no longer holds, their time counts as self time of the zones " \
         "around them (give prof_desc.memory more)") \
     ALL(stream_failures, s->stream_failures, 13, "Times the stream's sink failed") \
     ALL(not_kept, c->not_kept, PROF__HOSTED(22), \
         "Names, details, instants, counters, events shortened or not kept (too long, or only " \
-        "sums were kept: give prof_desc.memory more)") \
+        "sums are kept, because of prof_desc.mode or memory)") \
     HOST(memory_unmatched, s->memory.unmatched, PROF__NO, \
-        "Frees of memory that was not allocated in this trace, or had been freed; allocations " \
-        "at an address in use") \
+        "Frees of memory that was not allocated in this trace, or had been freed, and " \
+        "allocations at an address in use") \
     HOST(schedule_errors, PROF__LOAD(prof__session.errors), PROF__NO, \
         "Steps that lost a window, or whose action is not valid (see prof_schedule)")
 
@@ -15835,6 +15837,11 @@ PROF__FN prof_result prof__file_begin(prof_file *f, bool zip) {
     return prof_file_close(f);
 }
 
+/* errno stays. */
+PROF__FN prof_result prof__file_fail(const char *path) {
+    return PROF__FAIL(PROF_ERROR_FILE, "%s: %s", strerror(errno), path);
+}
+
 #define PROF__NO_ZLIB "a file that ends in .gz needs PROF_ZLIB where PROF_IMPLEMENTATION is"
 
 /* A file is written as `path.<pid>.tmp`, beside path so that a rename stays on one disk. */
@@ -15847,7 +15854,7 @@ PROF__CALL prof_result prof_file_open(prof_file *f, const char *path) {
     if (zip) return prof__fail(PROF_ERROR_UNSUPPORTED, PROF__NO_ZLIB);
 #endif
     errno = n ? ENAMETOOLONG : ENOENT;
-    if (!n || n + 32 > sizeof f->temporary) return PROF_ERROR_FILE;
+    if (!n || n + 32 > sizeof f->temporary) return prof__file_fail(path);
     f->path_size = n;
     (void)prof__text_f(f->temporary, sizeof f->temporary, "%s.%u.tmp", path,
                        (uint64_t)prof__process_id());
@@ -15856,7 +15863,7 @@ PROF__CALL prof_result prof_file_open(prof_file *f, const char *path) {
     f->handle = prof__file_open(f->in_place ? path : f->temporary,
                                 f->in_place ? PROF__FILE_EMPTY : PROF__FILE_NEW,
                                 prof__file_mode(path));   /* the old one's rights, no wider */
-    return f->handle < 0 ? PROF_ERROR_FILE : prof__file_begin(f, zip);
+    return f->handle < 0 ? prof__file_fail(path) : prof__file_begin(f, zip);
 }
 
 PROF__CALL prof_result prof_file_close(prof_file *f) {
@@ -15875,8 +15882,9 @@ PROF__CALL prof_result prof_file_close(prof_file *f) {
     if (!f->in_place && !f->failed)
         (void)prof__file_check(f, prof__file_rename(f->temporary, path));
     if (!f->in_place && f->failed) prof__file_remove(f->temporary);
-    if (f->failed) errno = f->error;
-    return f->failed ? PROF_ERROR_FILE : PROF_OK;
+    if (!f->failed) return PROF_OK;
+    errno = f->error;
+    return prof__file_fail(path);
 }
 
 /* Closes the file of a writer, which returned this. */
@@ -16940,7 +16948,7 @@ PROF__CALL prof_result prof_execution_trace_register(const char *path) {
     memset(x, 0, sizeof *x);
     memcpy(x->path, path, size);
     x->next_id = 2;
-    if (!prof__execution_write(NULL, now, now)) return PROF_ERROR_FILE;
+    if (!prof__execution_write(NULL, now, now)) return prof__file_fail(path);
     x->registered = true;
     return PROF_OK;
 }
@@ -17015,8 +17023,9 @@ PROF__FN prof_result prof__execution_append(struct prof_trace *s) {
             span->to != UINT64_MAX ? prof__to_ns(&scale, span->to) : INT64_MAX;
     }
     if (!prof__execution_write(&n, s->start_wall_ns, end)) {
+        prof_result result = prof__file_fail(x->path);
         (void)prof__execution_write(NULL, s->start_wall_ns, end);   /* as it was */
-        return PROF_ERROR_FILE;
+        return result;
     }
     x->done = s->event_count;
     x->next_id = prof__nodes_id(&n, s->event_count);
@@ -18952,7 +18961,7 @@ PROF__FN bool prof__merged_open(struct prof_trace *s, uint32_t threads) {
    - Observers are added and removed only while no session is open.
    - While there are any, all zones take the slow path; their records are the same. */
 
-#define PROF__IS_OPEN "a session is open already"
+#define PROF__IS_OPEN "a session is open already: call prof_stop first"
 
 PROF__FN uint32_t prof__observer_find(const void *user) {
     uint32_t i = 0;
@@ -18965,7 +18974,8 @@ PROF__CALL prof_result prof_add_observer(const prof_observer *observer) {
     if (!observer) return PROF_ERROR_INVALID;
     prof__lock();
     if (prof__session.open || prof__observer_find(observer->user) < prof__recorder.observer_count)
-        result = prof__fail(PROF_ERROR_STATE, "a session is open, or this observer is there");
+        result = prof__fail(PROF_ERROR_STATE, prof__session.open ? PROF__IS_OPEN
+                                                                 : "this observer is there already");
     else if (prof__recorder.observer_count == PROF__OBSERVERS) result = PROF_ERROR_MEMORY;
     else prof__recorder.observers[prof__recorder.observer_count++] = *observer;
     prof__unlock();
@@ -19899,7 +19909,8 @@ PROF__CALL prof_result prof_add_device(const prof_device_desc *device) {
     prof__lock();
     while (i < prof__devices.count && prof__devices.list[i].desc.user != device->user) i++;
     if (prof__session.open || i < prof__devices.count) {
-        result = prof__fail(PROF_ERROR_STATE, "a session is open, or this device is there");
+        result = prof__fail(PROF_ERROR_STATE, prof__session.open ? PROF__IS_OPEN
+                                                                 : "this device is there already");
     } else if (i == PROF__DEVICES) {
         result = PROF_ERROR_MEMORY;
     } else {
@@ -20713,7 +20724,7 @@ PROF__FN prof_result prof__env_begin(const prof_desc *desc, const char *path) {
     result = prof__env_settle(&d);
     if (result != PROF_OK) return result;
     if (!e->child && !prof__env_open())
-        return PROF__FAIL(PROF_ERROR_FILE, "PROF_TRACE: cannot make %s; see errno", e->path);
+        return prof__file_fail(e->path);
     result = prof__session_begin(&d);
     if (result != PROF_OK) prof__env_shut();
     return result;

@@ -6,14 +6,14 @@ cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/command/prof.sh
 . tests/command/prof.sh
 
-full='Dropped, no room (give prof_desc.memory more, names PROF_MAX_SITES, a stream its disk): 1955854'
+full='Dropped, no room (give prof_desc.memory or PROF_MAX_SITES more, or a stream more of its disk): 1955854'
 event='{"ph":"X","cat":"cpu_op","name":"step","pid":7,"tid":7,"ts":1,"dur":5}'
 trace() {   # FILE HEAD: a trace with this as its member "prof"
     printf '{"prof":%s,\n"traceEvents":[\n%s\n]}\n' "$2" "$event" >"$out/$1"
 }
 trace lost.json '{"version":"0.1.0","dropped_full":1955854,"unfinished":2,"devices":{"CUDA":"no driver"}}'
 trace whole.json '{"version":"0.1.0"}'
-told="$out/lost.json: $full; Zones still open when their thread or the recording ended (ranges and launches: left out): 2; CUDA: no driver"
+told="$out/lost.json: $full; Zones still open when their thread or the recording ended (ranges and launches are left out): 2; CUDA: no driver"
 
 # ---- Text: its first line; else one line on stderr, and the same output as ever ----
 
@@ -71,8 +71,8 @@ keeps() {   # TEXT COMMAND...: the trace it writes tells that
 printf '[\n%s,\n{"ph":"M","name":"prof counts","pid":7,"tid":0,"args":{"recorded":1,"dropped_full":6,"dropped":6}}\n]\n' \
     "$event" >"$out/array.json"
 try losses_cut keeps "$full; " cut --from 0 "$out/lost.json"
-try losses_cut_array keeps 'a stream its disk): 6; Dropped: 6' cut --from 0 "$out/array.json"
-try losses_merge keeps 'a stream its disk): 1955860; Zones still' \
+try losses_cut_array keeps 'more of its disk): 6; Dropped: 6' cut --from 0 "$out/array.json"
+try losses_merge keeps 'more of its disk): 1955860; Zones still' \
     merge "$out/lost.json" "$out/array.json"
 try losses_merge_devices grep -qF 'rank 0 CUDA": "no driver' "$out/kept.json"
 "$prof" merge -o "$out/kept.json" "$out/whole.json" "$out/whole.json"
@@ -108,7 +108,7 @@ with open(sys.argv[1] + ".gap", "wb") as f:
     number += 3
     f.write(counts(1, 0))
 END
-raw='Dropped, no room (give prof_desc.memory more, names PROF_MAX_SITES, a stream its disk): 9'
+raw='Dropped, no room (give prof_desc.memory or PROF_MAX_SITES more, or a stream more of its disk): 9'
 says losses_raw "$out/raw.bin: $raw" 0 "$prof" report "$out/raw.bin"
 says losses_raw_stacks "prof: $out/raw.bin: $raw" 0 "$prof" stacks "$out/raw.bin"
 says losses_decode "prof: $out/raw.bin: $raw" 0 "$prof" decode -o "$out/decoded.json" "$out/raw.bin"
@@ -201,7 +201,7 @@ done
 trace others.json '{"others_names":1,"others_sites":2,"others_full":3,"others_busy":4}'
 trace older.json '{"memory_twice":1,"memory_unknown":2,"async_open":3,"async_twice":4,"unbalanced":5,"no_forward":6,
     "memory_refused":7}'
-for part in 'at an address in use: 3' 'launches: left out): 3' 'in the session, ignored: 9' \
+for part in 'at an address in use: 3' 'launches are left out): 3' 'in the session, ignored: 9' \
     'see prof_device_clock): 6' 'launch are wrong (see prof_submit): 7'; do
     says losses_older "$part" 0 "$prof" report "$out/older.json"
 done

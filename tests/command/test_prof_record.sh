@@ -384,7 +384,7 @@ try record_details_are_streamed test -z "$(grep 'not streamed' stderr)"
 # shellcheck disable=SC2016   # $1 is awk's
 try record_memory awk '$1 == "holder" && / 97.56 KB  *97.56 KB / {found = 1} END {exit !found}' stderr
 try record_carries grep -q '"number": *999' carries.json
-try record_tells_open_ranges grep -q '(ranges and launches: left out): 1' stderr
+try record_tells_open_ranges grep -q '(ranges and launches are left out): 1' stderr
 # backward zones have their forward's stack
 PROF_MODE=trace PROF_TRACE=backward.json ./program . 0 backward >stdout 2>stderr
 PROF_TRACE=backward.raw ./program . 0 backward >stdout 2>stderr
@@ -480,7 +480,7 @@ says record_read_only 'fixed.json: is read-only' 2 "$prof" record -o fixed.json 
 try record_read_only_stays cmp fixed.json old.json
 try record_read_only_did_not_run sh -c "! grep -q words said"
 chmod u+w fixed.json
-says record_full 'none/x.raw; see errno' 0 env PROF_TRACE=none/x.raw ./program
+says record_full 'directory: '"$PWD/none/x.raw" 0 env PROF_TRACE=none/x.raw ./program
 rm -f trace.raw
 says record_limit 'not all of its trace was written' 2 "$prof" record ./program . 0 limit
 cp said told

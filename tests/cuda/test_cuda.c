@@ -493,7 +493,7 @@ static void test_mixed_graphs(void) {
     EQUAL(prof_cuda_get_stats().graph_doubts, 2 * 5);
     EQUAL(prof_cuda_get_stats().no_launch, 2);   /* of the last: there is no next call */
     EQUAL(prof_write_table(trace, NULL, test_text_sink(&text)), PROF_OK);
-    CHECK(strstr(text.data, "Events before or without their launch") &&
+    CHECK(strstr(text.data, "before or without their launch") &&
               strstr(text.data, "wrong graph launch"), "%s", text.data);
     test_text_clear(&text);
     close_session();

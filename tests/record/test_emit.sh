@@ -135,7 +135,7 @@ is() {
     echo "not ok $label: $got"
 }
 
-state='a session is open, or this observer is there'
+state='a session is open already: call prof_stop first'
 unknown='an argument is NULL or out of range, or the trace is gone'
 missing='ITT: no tool listens, INTEL_LIBITTNOTIFY64 is not set'
 

@@ -239,7 +239,8 @@ static void test_strerror_names(void) {
     STATE(prof_execution_trace_start(), "no execution trace is registered");
     desc[0].max_depth = 0;
     EQUAL(prof_start(desc), PROF_OK);
-    STATE(prof_start(desc), "a session is open already");
+    STATE(prof_start(desc), "a session is open already: call prof_stop first");
+    STATE(prof_remove_observer(NULL), "a session is open already: call prof_stop first");
     STATE(prof_flush(), "no session of PROF_MODE_STREAM is open");
     CHECK(prof_stop() != NULL, "no trace");
 }
@@ -583,6 +584,8 @@ static void test_save_unwritable(void) {
     prof_trace *trace = NULL;
     PASS_ON(some_trace(&trace));
     EQUAL(prof_save_chrome(trace, TEST_DIR "/no/such/folder/trace.json"), PROF_ERROR_FILE);
+    CHECK(strstr(prof_strerror(PROF_ERROR_FILE), ": " TEST_DIR "/no/such/folder/trace.json"),
+          "no name of the file");
     EQUAL(prof_save_chrome(trace, "."), PROF_ERROR_FILE);
     EQUAL(prof_save_chrome(trace, ""), PROF_ERROR_FILE);
 }

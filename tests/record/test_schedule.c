@@ -108,6 +108,22 @@ static void test_schedule_warns(void) {
     EQUAL(prof_get_stats(NULL).warnings, 0);
 }
 
+/* A zone that is open around prof_step overlaps the steps, which the table says. */
+static void test_schedule_zone_around(void) {
+    prof_desc desc;
+    test_text text;
+    memset(&desc, 0, sizeof desc);
+    memset(&text, 0, sizeof text);
+    desc.schedule.active = 2;
+    desc.schedule.repeat = 1;
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BLOCK("around") prof_step();
+    EQUAL(prof_write_table(prof_stop(), NULL, test_text_sink(&text)), PROF_OK);
+    CHECK(strstr(text.data, "(is a zone open around prof_step?)"), "%s", text.data);
+    EQUAL(prof_get_stats(NULL).misplaced, 2);
+    test_text_clear(&text);
+}
+
 /* Steps in an arena that they fill: each is an event, or counted. */
 static void test_schedule_full(void) {
     prof_desc desc = test_desc();
@@ -144,5 +160,6 @@ int main(void) {
     RUN(test_schedule_large);
     RUN(test_schedule_check);
     RUN(test_schedule_warns);
+    RUN(test_schedule_zone_around);
     return test_end();
 }

@@ -209,6 +209,16 @@ def set_pieces(where, old, new):
         yield '%s[%s]' % (where, e.get('name')), '', text(e)
 
 
+def summed(pairs):
+    """A JSON object; counts of one key are their sum."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        for key, value in found.items():
+            if isinstance(value, int):
+                found[key] = sum(v for k, v in pairs if k == key)
+    return found
+
+
 def json_pieces(where, old, new):
     if old == new:
         return
@@ -229,8 +239,10 @@ def lines_of(text):
     text = text.decode(errors='backslashreplace')
     text = re.sub(r'(?<=,)\n  (?=\S)|</text>\n<text class="lost"[^>]*>', ' ', text)
     lines = re.split(r'\n|; (?=[A-Z])|: (?=[A-Z])|</text>', text)
-    is_note = re.compile(r'[A-Z][^:"]*: \d+').fullmatch
-    return [line for line in lines if not is_note(line)] + sorted(filter(is_note, lines))
+    is_note, sums = re.compile(r'([A-Z][^:"]*): (\d+)').fullmatch, {}
+    for words, count in (note.groups() for note in map(is_note, lines) if note):
+        sums[words] = sums.get(words, 0) + int(count)
+    return [line for line in lines if not is_note(line)] + sorted(map('%s: %d'.__mod__, sums.items()))
 
 
 def text_pieces(where, old, new):
@@ -263,8 +275,9 @@ def pieces(name, old, new):
         return [(name,) + tuple('none' if text is None else text[:300].decode(errors='replace')
                                 for text in (old, new))]
     try:
-        found = list(json_pieces(name, *(json.loads(text.partition(b'\n-- status')[0])
-                                         for text in (old, new))))
+        found = list(json_pieces(name, *(
+            json.loads(text.partition(b'\n-- status')[0], object_pairs_hook=summed)
+            for text in (old, new))))
         ends = [text.partition(b'\n-- status')[2] for text in (old, new)]
         return found + (list(text_pieces(name + ' status', *ends)) if ends[0] != ends[1] else [])
     except ValueError:
