@@ -20646,7 +20646,7 @@ PROF__FN prof_result prof__env_save(void) {
     if (result != PROF_OK) errno = e->error ? e->error : errno;
     prof__env_tell(result == PROF_OK ? "end" : "failed", result == PROF_ERROR_FILE
                    ? strerror(errno) : prof_strerror(result));
-    return result;
+    return result == PROF_ERROR_FILE ? prof__file_fail(e->path) : result;
 }
 
 /* Makes the file's name: PROF_TRACE with the process id for each %p, % for %%, and the folder that
