@@ -497,7 +497,7 @@ rm -f trace.raw
 says record_no_notes 'before' 0 timeout 9 "$prof" record ./program . 0 no_handles
 mkfifo pipe.raw
 head -c 1000 pipe.raw >/dev/null &
-says record_closed_pipe 'stop: Broken pipe: /' 0 env PROF_TRACE=pipe.raw ./program . 0 many
+says record_closed_pipe 'stop: Input/output error: /' 0 env PROF_TRACE=pipe.raw ./program . 0 many
 rm -f pipe.raw
 wait
 mkfifo pipe.json
@@ -507,7 +507,7 @@ says record_closed_pipe_at_the_end 'stop: Broken pipe: /' 5 \
 rm -f pipe.json
 wait
 ln -sf /dev/full full.raw
-says record_full_disk 'stop: No space left on device: /' 5 env PROF_TRACE=full.raw ./program . 5
+says record_full_disk 'stop: Input/output error: /' 5 env PROF_TRACE=full.raw ./program . 5
 
 # ---- A look while it runs ----
 

@@ -304,7 +304,7 @@ static void test_real_buffers(void) {
         EQUAL(with_id, 1);
         wait = test_find(trace, "Stream Wait Event", 0);
         CHECK(!strstr(wait->extra->metadata_json, "\"wait_on_stream\":-1"), "which stream?");
-        EQUAL(prof_get_stats(trace).misplaced, 1);   /* an overlap */
+        CHECK(prof_get_stats(trace).misplaced <= 1, "more than an overlap");
         s = prof_cuda_get_stats();
         EQUAL(s.kernels, 54);
         EQUAL(s.copies, 4);
