@@ -1051,8 +1051,8 @@ PROF_API void *prof_context_switch(void *context);
 /* An allocation, or a free: charged to the zones that are open on the calling thread, and an
    instant in the trace. A free's bytes are those of the allocation at this address, on any thread.
    pointer NULL with bytes: an allocation that failed, [OutOfMemory]; without bytes: ignored. Left
-   out and counted: over 2^63 - 1 bytes (rejected), frees of what is not allocated.
-   An allocation at an address in use ends the one before, whose free was missed. Both count: memory_unmatched.
+   out and counted: over 2^63 - 1 bytes (rejected), frees of what is not allocated
+   (memory_unmatched). An allocation at an address in use ends the one before, and counts so, too.
    PyTorch: reportMemoryUsage() */
 PROF_API void prof_memory_alloc(const void *pointer, size_t bytes, prof_device device)
     PROF__ADDRESS(1);
@@ -1320,9 +1320,9 @@ PROF_API uint32_t prof_queue(prof_device device, const char *name);
 PROF_API uint64_t prof_launch(uint32_t queue, const char *name);
 
 /* When it began and ended, by the device's clock: see prof_device_clock. Until prof_stop, or in
-   prof_device_desc.stop: launches that are not done then are left out and counted (unfinished). token
-   0: nothing. INVALID: the token is another window's, or was done, or end is before start: counted
-   (rejected). */
+   prof_device_desc.stop: launches that are not done then are left out and counted (unfinished).
+   token 0: nothing. INVALID: the token is another window's, or was done, or end is before start:
+   counted (rejected). */
 PROF_API prof_result prof_launch_done(uint64_t token, uint64_t start, uint64_t end);
 
 /* What a device's clock was when prof_now() was host_ns. One pair tells how far the clocks are
@@ -18974,8 +18974,8 @@ PROF__CALL prof_result prof_add_observer(const prof_observer *observer) {
     if (!observer) return PROF_ERROR_INVALID;
     prof__lock();
     if (prof__session.open || prof__observer_find(observer->user) < prof__recorder.observer_count)
-        result = prof__fail(PROF_ERROR_STATE, prof__session.open ? PROF__IS_OPEN
-                                                                 : "this observer is there already");
+        result = prof__fail(PROF_ERROR_STATE, prof__session.open
+                                ? PROF__IS_OPEN : "this observer is there already");
     else if (prof__recorder.observer_count == PROF__OBSERVERS) result = PROF_ERROR_MEMORY;
     else prof__recorder.observers[prof__recorder.observer_count++] = *observer;
     prof__unlock();
