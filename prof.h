@@ -27,8 +27,7 @@
        event        what a trace says of one zone, or of other things that took time
        moment       what takes no time: an instant, a counter, a change of memory
        work         what a device does; launch: the call that starts it
-       row          a line: in a table the sums of one name (or one key), in a trace a thread or
-                    a queue
+       row          a line: in a table the sums of one name, in a trace a thread or a queue
        sums         rows that are added up while the program runs, instead of records
        self, total  the time of a zone without the zones inside it, and with them
        target       a microcontroller; its threads are contexts: interrupts, tasks, the main program
@@ -110,8 +109,7 @@
        chunk, new name, an argument, slow clock) is dropped: dropped_busy; as is all that the thread
        marks later, if a handler leaves that path by siglongjmp. If the zone around a handler's
        zones was dropped or just recorded, the trace has a zone "(lost)" instead: lost.
-       After fork() the child records nothing until it calls prof_start() (or see prof_start_env);
-       what a child of _Fork() records is lost, its parent's session goes on.
+       A child of fork() records nothing until prof_start(); all that one of _Fork() records is lost.
        A child of vfork() shares its parent's memory. It must end its zones before exec(), and end
        none of its parent's; a PROF_BEGIN that only such children have reached is dropped, and so
        is what the child begins after it: dropped_busy.
@@ -494,11 +492,10 @@ PROF_API prof_result prof_start(const prof_desc *desc);
    its callbacks). The trace holds the last window; an open one goes to on_trace_ready first. */
 PROF_API prof_trace *prof_stop(void);
 
-/* Begins the next step and returns its action (without a session PROF_ACTION_NONE). Windows open
-   and close here as the schedule says. A complete one goes to on_trace_ready, while nothing is
-   recorded; its trace is gone when that returns. With a schedule each step is an event
-   ProfilerStep#N of the calling thread. In the session's callbacks prof_start, prof_step and
-   prof_stop do nothing. PyTorch: profile.step() */
+/* Begins the next step and returns its action (no session: PROF_ACTION_NONE). Windows open and
+   close here. A complete one goes to on_trace_ready, while nothing is recorded; its trace is gone
+   when that returns. With a schedule each step is an event ProfilerStep#N of the calling thread. In
+   callbacks prof_start, prof_step and prof_stop do nothing. PyTorch: profile.step() */
 PROF_API prof_action prof_step(void);
 
 /* Turns recording of some activities (PROF_ACTIVITY_...) off or on inside a window; the next one
