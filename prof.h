@@ -109,7 +109,7 @@
        chunk, new name, an argument, slow clock) is dropped: dropped_busy; as is all that the thread
        marks later, if a handler leaves that path by siglongjmp. If the zone around a handler's
        zones was dropped or just recorded, the trace has a zone "(lost)" instead: lost.
-       A child of fork() records nothing until prof_start(); one of _Fork() never does.
+       A child of fork() records nothing until it calls prof_start() (or see prof_start_env); what
        a child of _Fork() records is lost.
        A child of vfork() shares its parent's memory. It must end its zones before exec(), and end
        none of its parent's; a PROF_BEGIN that only such children have reached is dropped, and so
