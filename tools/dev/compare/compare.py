@@ -213,9 +213,10 @@ def summed(pairs):
     """A JSON object; counts of one key are their sum."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        for key, value in found.items():
-            if isinstance(value, int):
-                found[key] = sum(v for k, v in pairs if k == key)
+        for key in found:
+            values = [v for k, v in pairs if k == key]
+            if all(isinstance(v, int) for v in values):
+                found[key] = sum(values)
     return found
 
 
