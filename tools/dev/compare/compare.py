@@ -239,6 +239,9 @@ def lines_of(text):
     """Wrapped lines whole; last, in any order, the notes that count something, a line each."""
     text = text.decode(errors='backslashreplace')
     text = re.sub(r'(?<=,)\n  (?=\S)|</text>\n<text class="lost"[^>]*>', ' ', text)
+    text, losses = re.subn(r'.*: warning: losses: ', '', text)   # of validate, which counts them
+    if losses:
+        text = re.sub(r'\d+(?= warnings?)', lambda count: str(int(count[0]) - losses), text)
     lines = re.split(r'\n|; (?=[A-Z])|: (?=[A-Z])|</text>', text)
     is_note, sums = re.compile(r'([A-Z][^:"]*): (\d+)').fullmatch, {}
     for words, count in (note.groups() for note in map(is_note, lines) if note):
@@ -270,8 +273,10 @@ def pieces(name, old, new):
         old, new = (b'\n'.join(sorted(text.split(b'\n'))) for text in (old, new))
     if old == new:
         return []
-    for line in REWORDED if old else []:
-        old = line.now(old)
+    for line in REWORDED:
+        old = old and line.now(old)
+        if new and line.words[0].startswith(b'"'):   # a key of the old side that a command hands on
+            new = line.now(new)
     if old is None or new is None:
         return [(name,) + tuple('none' if text is None else text[:300].decode(errors='replace')
                                 for text in (old, new))]
@@ -362,8 +367,8 @@ def ring_faults(side, case, path, fields):
 
 def overwrites(fields):
     """Or its details had no room, which one of 29a0f05 found in a thread's share alone."""
-    return any(re.search(rb'(overwritten|not_kept)=[1-9]', data)
-               for name, data in fields.items() if name.endswith(' stats'))
+    return any(re.search(rb'(overwritten|not_kept)=[1-9]|"details_cut":[1-9]', data)
+               for name, data in fields.items() if name.endswith((' stats', ' chrome kineto')))
 
 
 def comparable(script, case, name, data):
