@@ -1030,8 +1030,7 @@ PROF_API void prof_module_pop(void);
    another thread, context, session or window, or of a zone that has ended, is ignored and counted
    (unbalanced). In a signal handler that interrupted the profiler: dropped_busy. Without these
    calls, on x86-64 and aarch64, such zones end later: those of instrumented functions, with all in
-   them, when the next one begins; PROF_SCOPE and its kin at three quarters of max_depth; in a ring
-   with max_depth open also a PROF_BEGIN's that began again, no deeper in the stack. */
+   them, when the next one begins; PROF_SCOPE and its kin at three quarters of max_depth. */
 PROF_API prof_open_zones prof_mark(void);
 PROF_API void prof_unwind(prof_open_zones mark);
 
@@ -2185,7 +2184,9 @@ extern "C" {
 #endif
 #define PROF__MAX_NAME 4095
 #define PROF__LEVELS (PROF__BARE ? 33 : 256)   /* one more than the largest max_depth */
-#define PROF__NEVER UINT32_MAX           /* an epoch no clock reaches: forces the slow path */
+/* The epoch half the clock's range from where the session began, which it does not reach: it forces
+   the slow path. */
+#define PROF__NEVER ((uint32_t)(prof__trace.start_tick >> 32) ^ 1u << 31)
 /* A room's invariant. It is compiled only with PROF_ASSERTS, as tests, fuzzing and stress are; when
    it fails it prints where, and ends the program. Inline code has none: that is compiled with the
    user's code. */
@@ -6413,27 +6414,11 @@ PROF__FN bool prof__is_left(prof__state *t, const prof__frame *f, prof__entry_fr
     return o->stack >= t->stack.low && here.stack < t->stack.high;
 }
 
-/* max_depth zones are open in a ring, so that no more get into it. If one of the last 16 has begun
-   again within itself, as deep in the stack, where a recursion would be deeper, then a PROF_END is
-   missing: all within it ends. Names that are pushed may nest as they like. */
-PROF__FN void prof__heal_forgotten(prof__state *t) {
-    const prof__origin *last = prof__origin_of(t, t->deepest - 1), *again = last;
-    const prof__origin *o = last - PROF__MIN(t->deepest - t->crowd, 16);
-    while (++o < last) {
-        if (o->stack > o[1].stack || !o->stack || o->site_kind >> 8 >= PROF__PUSHED) continue;
-        for (again = last; again > o && memcmp(o, again, offsetof(prof__origin, start));) again--;
-        if (again > o) break;
-    }
-    if (o < last) (void)prof__end_left(t, (size_t)(t->deepest - t->frames - (last - o)));
-}
-
 /* A thread with many open zones begins another: first ends the inner zones that longjmp left. */
 PROF__FN void prof__heal(prof__state *t, prof__entry_frame here) {
     while (prof__is_open(t) && t->hot.top > t->crowd &&
            prof__is_left(t, t->deep.top ? &t->deep.top->frame : t->hot.top - 1, here))
         if (!prof__end_left(t, prof__open_zones(t) - 1)) return;
-    if (prof__is_open(t) && t->hot.top == t->deepest && !t->deep.top &&
-        prof__trace.mode == PROF_MODE_RING) prof__heal_forgotten(t);
 }
 #else
 #  define prof__heal(t, here) ((void)0)
@@ -17613,7 +17598,8 @@ PROF__FN uint64_t prof__rate_until(prof__knot now) {
     prof__knot first = prof__recorder.first_knot;
     if (prof__trace.clock != PROF_CLOCK_CPU) return prof__clock_rate(&prof__trace);
     if (now.ns <= first.ns) return 1000000000u;
-    return (uint64_t)((double)(now.tick - first.tick) * 1e9 / (double)(now.ns - first.ns));
+    return (uint64_t)PROF__MIN((double)(now.tick - first.tick) * 1e9 / (double)(now.ns - first.ns),
+                               1e18);   /* the clock may jump */
 }
 
 PROF__FN uint64_t prof__raw_rate(const prof__raw *w) { return prof__rate_until(w->now); }

@@ -177,6 +177,35 @@ static void test_upper_half(void) {
     idle_ticks = before;
 }
 
+static void go_down(int zones, bool ones) {
+    uint64_t before = idle_ticks;
+    if (ones && zones % 7 == 0) idle_ticks = UINT64_MAX - 1;
+    PROF_BLOCK("down") {
+        if (ones && zones % 7 == 0) idle_ticks = before;
+        if (zones > 1) go_down(zones - 1, ones);
+    }
+}
+
+/* More zones than max_depth while the clock's upper half is all ones, all the time or at some of
+   its readings: each has a place or a count. */
+static void test_upper_half_all_ones(void) {
+    static const prof_mode modes[] = { PROF_MODE_TRACE, PROF_MODE_RING, PROF_MODE_AGGREGATE };
+    uint64_t before = idle_ticks;
+    for (int i = 0; i < 6; i++) {
+        prof_desc desc;
+        prof_stats stats;
+        memset(&desc, 0, sizeof desc);
+        desc.mode = modes[i / 2];
+        idle_ticks = i % 2 ? before : UINT64_MAX - UINT32_MAX / 2;
+        EQUAL(prof_start(&desc), PROF_OK);
+        for (int k = 0; k < 1000; k++) go_down(100, i % 2 != 0);
+        stats = prof_get_stats(prof_stop());
+        EQUAL(stats.recorded + stats.summed + stats.overwritten - stats.lost, 100000);
+        EQUAL(stats.dropped, 0);
+    }
+    idle_ticks = before;
+}
+
 int main(void) {
     RUN(test_end_after_the_stop);
     RUN(test_open_after_idle);
@@ -184,5 +213,6 @@ int main(void) {
     RUN(test_one_pair_of_clocks);
     RUN(test_rate_of_a_short_session);
     RUN(test_upper_half);
+    RUN(test_upper_half_all_ones);
     return test_end();
 }
