@@ -122,7 +122,8 @@
        PROF_OS_CLOCK, the system's. Both are compared at start, at stop and now and then between;
        the first prof_stop() may wait until 5 ms after prof_start().
        Parents and children come from the order of begins and ends, so they are right even where
-       the clock stands still; a clock that goes back is counted. An empty zone reads as about one
+       the clock stands still. A clock that goes back is counted: the system's and a target's at any
+       reading, the CPU's where a zone would end before it begins. An empty zone reads as about one
        clock read; the rest of its cost is its parent's self time.
 
    Errors
