@@ -3938,7 +3938,7 @@ typedef struct prof__side {
 /* Work that was launched: see prof_launch. Its token tells where it lies. */
 enum { PROF__LAUNCH_OPEN = 1, PROF__LAUNCH_DONE };
 typedef struct prof__launch {
-    uint64_t at;                         /* a tick; PLACED: ns */
+    uint64_t at;                         /* when, in ticks */
     uint64_t start, end;                 /* by the device's clock */
     uint32_t name;                       /* a site */
     uint16_t thread;
