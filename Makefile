@@ -1,7 +1,8 @@
 CC = gcc
 CXX = g++
 PREFIX = /usr/local
-WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
+# What a compiler newer than this code warns of stops no user's build: tests add -Werror (tests/build.sh).
+WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion
 CFLAGS = -std=c99 -O2 $(WARN)
 CXXFLAGS = -std=c++11 -O2 $(WARN) -Wold-style-cast
 LIBS = -lpthread -ldl -lm
@@ -20,7 +21,7 @@ TEST_OPTIONS = $(TOOL_OPTIONS) opencl-headers ocl-icd-opencl-dev pocl-opencl-icd
                gcc-mingw-w64-x86-64-win32 g++-mingw-w64-x86-64-win32 g++-mingw-w64-x86-64-posix \
                libz-mingw-w64-dev wine64 wasi-libc libclang-rt-dev-wasm32 emscripten nodejs npm \
                gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static \
-               git pkg-config cmake meson ninja-build
+               git pkg-config cmake meson ninja-build valgrind
 EMBEDDED_OPTIONS = python3 g++ clang tcc musl-tools gcc-arm-none-eabi qemu-system-arm \
                    gcc-riscv64-unknown-elf qemu-system-misc qemu-user-static \
                    gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
@@ -49,10 +50,10 @@ CUDA_PROGRAMS = build/examples/cuda/vector_add build/examples/cuda/gemm_chain bu
 
 CPU = $(or $(shell sed -n 's/^model name[^:]*: //p;T;q' /proc/cpuinfo),$(shell uname -m))
 
-# The prof command. Tests build another, with less effort, into a folder of their own (tests/build.sh).
+# The prof command. Tests build another, with less effort, static and without isa-l, into a folder of their own (tests/build.sh).
 TOOLS = build/tools
 COMMAND = build/prof
-TOOL_FLAGS = -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB
+TOOL_FLAGS = -fwrapv -DPROF_ARENA_SIZE=8192 -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB
 ISAL = $(shell echo '\#include <isa-l/igzip_lib.h>' | $(CC) -E - >/dev/null 2>&1 && echo 1)
 TOOL_LIBS = -lsqlite3 -lz $(if $(ISAL),-lisal)
 $(TOOLS)/input/unpack.o: TOOL_FLAGS += $(if $(ISAL),-DPROF_ISAL)
@@ -63,7 +64,7 @@ PAGE_PARTS = $(wildcard tools/prof/page/*.html tools/prof/page/*.css tools/prof/
 TOOL_PAGES = $(addprefix $(TOOLS)/, report_html.h flamegraph_css.h flamegraph_js.h report_sql.h heap_so.h)
 
 .PHONY: help prof demo examples pictures cuda check_layout test test-all nightly test-viewers real coverage fuzz mutants compare proof soak storm trust analysis \
-        bench bench-compile embedded size lint install install-header clean setup-build setup-examples setup-test setup-tool setup-embedded setup-proof \
+        bench bench-compile embedded size lint install install-header clean setup-build setup-examples setup-test setup-tool setup-embedded setup-proof setup-bench \
         setup-layout setup-analysis setup-viewers setup-pictures
 
 help: ## list the targets
@@ -107,11 +108,11 @@ nightly: setup-proof setup-analysis ## what takes hours: soak, long stress, stor
 test-viewers: setup-viewers ## traces in Perfetto, speedscope, pprof, SQL engines, pages in Chromium; skipped without
 	@sh tests/write/viewers.sh
 
-bench: build/bench build/bench_old/bench build/prof ## measure what it all costs, into build/bench.json (PEERS=folder: other profilers beside)
+bench: setup-bench build/bench build/bench_functions build/bench_old/build/bench build/prof ## measure what it all costs, into build/bench.json (PEERS=folder: other profilers beside)
 	build/bench build/bench.json "$(CPU)"
 	@if [ -n "$(PEERS)" ]; then sh tools/dev/peers.sh "$(PEERS)"; fi
 
-bench-compile: build/bench build/bench_old/bench ## measure what compiling costs, into build/bench_compile.json
+bench-compile: build/bench build/bench_old/build/bench ## measure what compiling costs, into build/bench_compile.json
 	build/bench --compile build/bench_compile.json "$(CPU)"
 
 real: setup-test ## Lua, zstd, SQLite from Debian's sources, profiled: are all calls in the table? (ONLY=lua)
@@ -166,23 +167,25 @@ lint: ## check line and function lengths, the room index, the scripts, that user
 	@sh tests/target/test_clean.sh
 
 install: install-header $(COMMAND) ## install prof.h, its pkg-config and CMake files, prof, its manual: PREFIX (/usr/local), DESTDIR
-	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/share/man/man1" \
+	install -d -m 755 "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/share/man/man1" \
 	    "$(DESTDIR)$(PREFIX)/share/bash-completion/completions" "$(DESTDIR)$(PREFIX)/share/prof/sql"
 	install -m 644 tools/prof/sql/* "$(DESTDIR)$(PREFIX)/share/prof/sql"
 	install -m 755 $(COMMAND) "$(DESTDIR)$(PREFIX)/bin/prof"
-	sh tools/prof/man.sh $(COMMAND) > "$(DESTDIR)$(PREFIX)/share/man/man1/prof.1"
+	sh tools/prof/man.sh $(COMMAND) > build/prof.1
+	install -m 644 build/prof.1 "$(DESTDIR)$(PREFIX)/share/man/man1"
 	install -m 644 tools/prof/completion.bash \
 	    "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/prof"
 
 install-header: ## the same without the command and its manual: needs no library
-	install -d "$(DESTDIR)$(PREFIX)/include" "$(DESTDIR)$(PREFIX)/lib/pkgconfig" \
+	@mkdir -p build
+	install -d -m 755 "$(DESTDIR)$(PREFIX)/include" "$(DESTDIR)$(PREFIX)/lib/pkgconfig" \
 	    "$(DESTDIR)$(PREFIX)/lib/cmake/prof"
 	install -m 644 prof.h prof_cuda.h "$(DESTDIR)$(PREFIX)/include"
 	install -m 644 tools/cmake/prof-config.cmake tools/cmake/prof-config-version.cmake \
 	    "$(DESTDIR)$(PREFIX)/lib/cmake/prof"
 	version=$$(sed -n 's/^#define PROF_VERSION "\(.*\)"/\1/p' prof.h); \
-	sed -e "s|@PREFIX@|$(PREFIX)|" -e "s|@VERSION@|$$version|" tools/prof.pc.in \
-	    > "$(DESTDIR)$(PREFIX)/lib/pkgconfig/prof.pc"
+	sed -e "s|@PREFIX@|$(PREFIX)|" -e "s|@VERSION@|$$version|" tools/prof.pc.in > build/prof.pc
+	install -m 644 build/prof.pc "$(DESTDIR)$(PREFIX)/lib/pkgconfig"
 
 clean: ## remove build/
 	rm -rf build
@@ -194,6 +197,7 @@ setup-layout: ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional libcupti-dev nv
 setup-analysis: setup-test ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional cppcheck valgrind
 setup-viewers: setup-examples setup-tool ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional nodejs npm python3 chromium golang-go sqlite3
 setup-pictures: setup-examples setup-tool ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional nodejs chromium libstb-dev gcc-arm-none-eabi qemu-system-arm
+setup-bench: ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional valgrind
 setup-proof: ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional frama-c-base
 setup-embedded: ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional $(EMBEDDED_OPTIONS)
 setup-test: ; @sh tools/dev/setup.sh $(TEST_NEEDS) --optional $(TEST_OPTIONS)
@@ -265,15 +269,22 @@ build/bench: tools/dev/bench.c $(FAKE_CUPTI) $(FAKE_CUPTI:.c=.h) prof.h prof_cud
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) -I. -Itests/cuda $< $(FAKE_CUPTI) -o $@ $(LIBS)
 
+build/bench_functions: tools/dev/bench_functions.c prof.h Makefile | setup-build
+	$(call say,compiling $< and prof.h)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -finstrument-functions -I. $< -o $@ $(LIBS)
+
 # The same of the commit that "the old one" means, and its command; without git's history there is none.
 BENCH_OLD = 29a0f05
-build/bench_old/bench: tools/dev/bench.c Makefile | setup-tool
+OLD_FOLDER = build/bench_old
+$(OLD_FOLDER)/build/bench: tools/dev/bench.c tools/dev/bench_functions.c Makefile | setup-tool
 	$(call say,compiling $< and the command of $(BENCH_OLD))
-	$(Q)mkdir -p $(@D)
-	$(Q)if git archive $(BENCH_OLD) prof.h prof_cuda.h Makefile tools tests/cuda 2>/dev/null | tar x -C $(@D) 2>/dev/null; then \
-	    SETUP=check $(MAKE) -s -C $(@D) build/prof && \
-	    $(CC) $(CFLAGS) -DBENCH_OLD -I$(@D) -I$(@D)/tests/cuda $< $(@D)/$(FAKE_CUPTI) -o $@ $(LIBS); \
-	else rm -r $(@D); fi
+	$(Q)mkdir -p $(OLD_FOLDER)
+	$(Q)if git archive $(BENCH_OLD) prof.h prof_cuda.h Makefile tools tests/cuda 2>/dev/null | tar x -C $(OLD_FOLDER) 2>/dev/null; then \
+	    SETUP=check $(MAKE) -s -C $(OLD_FOLDER) build/prof && \
+	    $(CC) $(CFLAGS) -finstrument-functions -I$(OLD_FOLDER) tools/dev/bench_functions.c -o $(@D)/bench_functions $(LIBS) && \
+	    $(CC) $(CFLAGS) -DBENCH_OLD -I$(OLD_FOLDER) -I$(OLD_FOLDER)/tests/cuda $< $(OLD_FOLDER)/$(FAKE_CUPTI) -o $@ $(LIBS); \
+	else rm -r $(OLD_FOLDER); fi
 
 .SECONDARY: $(TOOL_PAGES)
 

@@ -35,7 +35,10 @@
 
    Macros (define before the include; those marked * must be the same in every file)
        PROF_IMPLEMENTATION    put the function bodies here
-       PROF_STATIC            everything static: each such file is a profiler of its own
+       PROF_STATIC            everything static: each such file is a profiler of its own. C++ keeps
+                              one copy of an inline function or template of a library, with
+                              RTLD_GLOBAL or -rdynamic of a program: its zones are those of one
+                              profiler
        PROF_SHARED            * one profiler for a program and its shared libraries, plugins or
                               DLLs. The file with PROF_IMPLEMENTATION exports it, all others
                               import it. If that file is in the program itself, link the program
@@ -90,15 +93,20 @@
 
    Threads
        Any thread may mark zones (without a lock) and tell what they carry, at any time. A zone
-       begins and ends on one thread. A mark takes at most 1 KiB of stack; with a format
-       (prof_push_f) 2 KiB; where it writes a stream, as under PROF_TRACE, also what the sink takes;
-       and the system's loader takes 4 KiB where the program was not linked with -z now.
+       begins and ends on one thread. No call is a cancellation point: the sink and callbacks run
+       with cancellation off. Asynchronous cancellation, for which POSIX has three functions alone,
+       takes nothing from other threads: what the call was recording may be lost or there twice, and
+       what prof_start_env, prof_stop_env or a writer opened may stay open. A mark takes at most
+       1 KiB of stack; with a format (prof_push_f) 2 KiB; where it writes a stream, as under
+       PROF_TRACE, also what the sink takes; and the system's loader takes 4 KiB where the program
+       was not linked with -z now.
        Session calls (start, stop), queries and writers: any thread, one at a time where their
        comment does not say "at any time".
        A compiler without TLS and atomics (tcc) records from the first thread only: zones of
        others are dropped (dropped_busy). Make all other calls from that thread, too.
        Seccomp filters must allow gettid (a thread's first zone of a session), getpid (PROF_BEGIN
-       of a new site, session calls), sched_yield (threads that wait), and write for streams.
+       of a new site, session calls), sched_yield (threads that wait), sigaltstack (after longjmp),
+       and write for streams.
        desc.memory must stay valid until every thread that recorded has exited or has called
        prof_thread_end(). A thread that TerminateThread ends counts among max_threads for ever.
 
@@ -107,7 +115,8 @@
        end. It must end what it begins, and return (no longjmp). Of other calls it may make those
        whose comment says so. What it marks while its thread is in the slow path (first zone, new
        chunk, new name, an argument, slow clock) is dropped: dropped_busy; as is all that the thread
-       marks later, if a handler leaves that path by siglongjmp. If the zone around a handler's
+       marks later, if a handler leaves that path by siglongjmp (but from the stream's sink, whose
+       block then comes again). If the zone around a handler's
        zones was dropped or just recorded, the trace has a zone "(lost)" instead: lost.
        A child of fork() records nothing until it calls prof_start() (or see prof_start_env); what
        a child of _Fork() records is lost.
@@ -123,8 +132,10 @@
        the first prof_stop() may wait until 5 ms after prof_start().
        Parents and children come from the order of begins and ends, so they are right even where
        the clock stands still. A clock that goes back is counted: the system's and a target's at any
-       reading, the CPU's where a zone would end before it begins. An empty zone reads as about one
-       clock read; the rest of its cost is its parent's self time.
+       reading, the CPU's where a zone would end before it begins. Such a zone takes as long as what
+       is in it, or no time; its thread's time goes on from where it was, even if the clock stays
+       back. An empty zone reads as about one clock read; the rest of its cost is its parent's self
+       time.
 
    Errors
        Set-up and export return a prof_result; prof_strerror() says it in words. Recording cannot
@@ -323,7 +334,8 @@ typedef struct prof_sink {
    threads are PROF_CONTEXT(). */
 typedef struct prof_platform {
     uint64_t (*now)(void *user);         /* ticks; NULL: TSC or cntvct where usable, else the OS */
-    uint64_t ticks_per_second;           /* 0: 1e9. Freestanding: 0: not known, all counts ticks */
+    uint64_t ticks_per_second;           /* of now, or of PROF_NOW(). 0: 1e9; for PROF_NOW(), it is
+                                            measured. Freestanding: not known, all counts ticks */
     uint32_t (*thread_id)(void *user);   /* NULL: the OS's id */
     void *user;                          /* passed to the functions above */
 } prof_platform;
@@ -340,7 +352,8 @@ typedef enum prof_action {
    and `active` steps that are recorded. PyTorch: torch.profiler.schedule() */
 typedef struct prof_schedule {
     uint32_t skip_first;                 /* steps before the first cycle */
-    uint32_t wait, warmup, active;       /* active: 1 or more */
+    uint32_t wait, warmup, active;       /* active: 1 or more; INT32_MAX: to prof_stop, and steps
+                                            are no events (PyTorch: start_trace()) */
     uint32_t repeat;                     /* cycles; 0: to the end */
     uint32_t skip_first_wait;            /* not 0: the first cycle does not wait */
 } prof_schedule;
@@ -446,10 +459,11 @@ typedef struct prof_stats {
                                             (freestanding: they are in dropped) */
     uint64_t unbalanced;                 /* ends of a zone or range that had ended, or had not begun
                                             in this session: ignored */
-    uint64_t healed;                     /* zones that an outer one's end, or prof_unwind, ended */
+    uint64_t healed;                     /* zones that an outer one's end ended */
     uint64_t unfinished;                 /* zones ended by prof_stop or by their thread's exit;
                                             ranges and launches not done at prof_stop: left out */
-    uint64_t clock_steps;                /* times the clock went back */
+    uint64_t clock_steps;                /* times the clock went back; of the CPU's clock: zones
+                                            that would end before they began */
     uint64_t rejected;                   /* bad events from outside, allocations over 2^63 bytes */
     uint64_t misplaced;                  /* events that overlap another only partly: from outside,
                                             or a step by a zone that is open around prof_step;
@@ -501,9 +515,10 @@ PROF_API prof_trace *prof_stop(void);
 PROF_API prof_action prof_step(void);
 
 /* Turns recording of some activities (PROF_ACTIVITY_...) off or on inside a window; the next one
-   begins with desc.activities again. Zones that are open end when their recording does; prof_submit
-   leaves out work on devices that were not added while theirs is off. PROF_ERROR_STATE: no window
-   is open. PyTorch: toggle_collection_dynamic */
+   begins with desc.activities again. Zones that are open end when their recording does (a step that
+   had it on for some time is whole); prof_submit leaves out work on devices that were not added
+   while theirs is off. INVALID: one that desc.activities leave out, or that is none. STATE: no
+   window is open. PyTorch: toggle_collection_dynamic */
 PROF_API prof_result prof_toggle(uint32_t activities, bool enable);
 
 /* What a schedule does at a step, from 0 on. Pure. active 0: PROF_ACTION_NONE. */
@@ -543,7 +558,8 @@ PROF_API prof_result prof_flush(void);
    and calls only clock_gettime and getpid; with PROF_INSTRUMENT_FUNCTIONS it waits for a lock for
    part of a second, and reads the names of new functions from the program's files (open, lseek,
    read, close), on 3 KiB of stack. Other threads may go on recording; what they overwrite is left
-   out. Also after prof_stop. PROF_ERROR_STATE: another mode, no session, a dump goes on. */
+   out. Also after prof_stop. PROF_ERROR_STATE: another mode, no session, a dump goes on, or
+   siglongjmp left its sink. */
 PROF_API prof_result prof_dump(prof_sink out);
 
 /* Gives back what the calling thread has of the arena, as its exit does. Freestanding: the task of
@@ -734,7 +750,7 @@ typedef struct prof_view {
     bool estimated;                      /* percentiles, by sums: heads are ~p50, ~p90, ~p99 */
 } prof_view;
 
-typedef struct prof_memory_desc {        /* prof_write_memory_timeline; NULL: all zero */
+typedef struct prof_memory_desc {        /* prof_write_memory_timeline; NULL: see there */
     prof_device device;
     bool raw;
 } prof_memory_desc;
@@ -810,15 +826,17 @@ PROF_API prof_result prof_print_table(const prof_trace *trace, const prof_table_
 PROF_API prof_result prof_write_rows(prof_average *rows, size_t count, const prof_view *view,
                                      const prof_table_desc *desc, prof_sink out);
 
-/* A line for each event that has a stack and lasts 1 us or more. PyTorch: export_stacks() */
+/* A line for each event that has a stack and lasts 1 us or more. NONE_RECORDED: no event has, nor
+   has the session with_stack; or as prof_write_stacks. PyTorch: export_stacks() */
 PROF_API prof_result prof_write_event_stacks(const prof_trace *trace, prof_metric metric,
                                              prof_sink out);
 
 /* Folded stacks, `outer;inner 123` with microseconds or bytes, for flamegraph.pl and speedscope: a
    line for each distinct stack of 1 or more. If memory does not hold all stacks, inner ones are
    merged into `(deeper)` (freestanding: PROF_ERROR_MEMORY); prof_events with memory gives more.
-   Native functions stand between the zones around them. metric: self_ ones count the event alone,
-   others its children, too. PROF_ERROR_INVALID: CPU_TIME, DEVICE_TIME, COUNT, FLOPS. */
+   Native functions, and stacks by prof_set, stand between the zones around them. metric: self_ ones
+   count the event alone, others its children, too. INVALID: CPU_TIME, DEVICE_TIME, COUNT, FLOPS.
+   NONE_RECORDED: memory, without profile_memory. */
 PROF_API prof_result prof_write_stacks(const prof_trace *trace, prof_metric metric, prof_sink out);
 
 /* Chrome trace JSON, for Perfetto, chrome://tracing, speedscope; desc NULL: Kineto's format.
@@ -835,7 +853,9 @@ PROF_API prof_result prof_save_chrome(const prof_trace *trace, const char *path)
 
 /* The memory in use on a device over time, by kind, as PyTorch's memory timeline. desc.raw false:
    [times in us, rows of 9: 0, then the 8 kinds, unknown last]; true: [ns, action (2: allocated, 4:
-   freed), bytes, kind (7: unknown)] for each record. Times are since 1970. desc NULL: the CPU.
+   freed), bytes, kind (7: unknown)] for each record. What the window freed and older steps of the
+   session allocated comes first: [-1, 1, bytes, kind]. Times are since 1970. desc NULL: not raw,
+   the device with memory that has the lowest index, or else the CPU.
    PROF_ERROR_NONE_RECORDED: the session had no profile_memory. PyTorch: export_memory_timeline() */
 PROF_API prof_result prof_write_memory_timeline(const prof_trace *trace,
                                                 const prof_memory_desc *desc, prof_sink out);
@@ -861,7 +881,8 @@ PROF_API prof_result prof_average_add(prof_average *into, const prof_average *fr
 
 /* A file as a sink, for any number of writers in turn. It is written under a temporary name beside
    path, which prof_file_close renames: path is never half a file. It has the rights of the file it
-   replaces. A link is replaced; a device or pipe is written in place. .gz, with PROF_ZLIB. */
+   replaces. A link is replaced, but /dev/stdout and such, which are written in place, as a device
+   or pipe is. .gz, with PROF_ZLIB. */
 typedef struct prof_file {
     prof_sink sink;                      /* from open to close, while the struct must not move */
     bool failed;                         /* a write failed; if you set it, close leaves no file */
@@ -900,7 +921,8 @@ typedef struct prof_tensor {
     prof_device device;
 } prof_tensor;
 
-enum {                                   /* prof_extra.has: fields whose 0 is a value */
+enum {                                   /* prof_extra.has: fields whose 0 is a value. _LINK counts
+                                            without its bit, too, but with PROF_HAS_KEPT_TEXT */
     PROF_HAS_NODE_ID = 1, PROF_HAS_SEQUENCE_NR = 2, PROF_HAS_FWD_THREAD = 4, PROF_HAS_ID = 8,
     PROF_HAS_DEVICE_INDEX = 16, PROF_HAS_LINK = 32, PROF_HAS_END_THREAD = 64,
     PROF_HAS_ANNOTATION = 512,           /* of zones, see prof_set; events have a flag */
@@ -1001,6 +1023,7 @@ PROF_API void prof_counter_f(const char *name, double value);
      prof_thread_id): an arrow in the trace, and with desc.with_stack the forward's stack for the
      backward zone and all within it (no stack where there is no such forward, as in PyTorch).
    - PROF_HAS_ANNOTATION: a range that the user marked, no op, as PyTorch's record_function.
+   - PROF_HAS_NODE_ID: node_id, for which tables have a column.
    Inputs, outputs and tensors need desc.record_shapes, flops desc.with_flops, module_hierarchy
    desc.with_modules. Outputs and tensors are for execution traces. */
 PROF_API void prof_set(const prof_extra *with);
@@ -1026,8 +1049,8 @@ PROF_API void prof_module_pop(void);
 
 /* Ends zones that longjmp, or another language's exception, left open (C++ exceptions end scopes
    by themselves). prof_mark(), before setjmp, remembers which zones are open; prof_unwind(mark),
-   after the jump, ends all zones that the calling thread has begun since and that are still open:
-   now, and counted as healed. A mark is good for many jumps, while its zones are open. A mark of
+   after the jump, ends all zones that the calling thread has begun since and that are still open,
+   now. A mark is good for many jumps, while its zones are open. A mark of
    another thread, context, session or window, or of a zone that has ended, is ignored and counted
    (unbalanced). In a signal handler that interrupted the profiler: dropped_busy. Without these
    calls, on x86-64 and aarch64, such zones end later: those of instrumented functions, with all in
@@ -1049,8 +1072,10 @@ PROF_API void *prof_context_switch(void *context);
 /* An allocation, or a free: charged to the zones that are open on the calling thread, and an
    instant in the trace. A free's bytes are those of the allocation at this address, on any thread.
    pointer NULL with bytes: an allocation that failed, [OutOfMemory]; without bytes: ignored. Left
-   out and counted: over 2^63 - 1 bytes (rejected), frees of what is not allocated
-   (memory_unmatched). An allocation at an address in use ends the one before, and counts so, too.
+   out and counted: over 2^63 - 1 bytes (rejected), frees of what is not allocated, or was before
+   prof_start (memory_unmatched). A window also frees what other steps of the session allocated,
+   which a 64th of the memory notes (not_kept: no room). An allocation at an address in use ends
+   the one before, and counts so, too.
    PyTorch: reportMemoryUsage() */
 PROF_API void prof_memory_alloc(const void *pointer, size_t bytes, prof_device device)
     PROF__ADDRESS(1);
@@ -1099,10 +1124,11 @@ PROF_API prof_result prof_flops_register(const char *name, prof_flops_formula fo
 /* ---- metadata: keys in the trace's head ---- */
 
 /* Adds a key with text, or with JSON, to the trace's head. The last value of a key counts. A key
-   added while no session is open stays for all later sessions, else it is this session's alone.
-   MEMORY: more than PROF_METADATA_SIZE bytes of either. INVALID: NULL, or a key that the trace
-   writes itself (as traceEvents). JSON: prof_strerror says at which byte. PyTorch: add_metadata(),
-   add_metadata_json(), preset_metadata_json() */
+   added while no session is open stays for all later sessions, else it is this session's alone. A
+   raw stream has them at once, and a dump. MEMORY: more than PROF_METADATA_SIZE bytes of either, or
+   in a stream 16,356 of one. INVALID: NULL, or a key that the trace writes itself (as traceEvents).
+   JSON: prof_strerror says at which byte. UNSUPPORTED: a stream of PROF_STREAM_CHROME is open,
+   which has no head. PyTorch: add_metadata(), add_metadata_json(), preset_metadata_json() */
 PROF_API prof_result prof_add_metadata(const char *key, const char *text);
 PROF_API prof_result prof_add_metadata_json(const char *key, const char *json);
 
@@ -1191,7 +1217,8 @@ typedef struct prof_device_desc {
     void (*flush)(void *user);           /* at each prof_step while started */
     const char *(*status)(void *user);   /* what went wrong, for footer and head; NULL: nothing */
     size_t (*metadata)(void *user, char *buf, size_t size);   /* writes JSON members for the
-                                            trace's head; returns their length, as snprintf does */
+                                            trace's head (others are left out; prof_add_metadata's
+                                            count); returns their length, as snprintf does */
     void *user;
 } prof_device_desc;
 
@@ -1199,7 +1226,8 @@ typedef struct prof_device_desc {
 typedef struct prof_memory_change {
     int64_t ns;                          /* when, by prof_now()'s clock */
     uint64_t address;
-    uint64_t bytes;                      /* 2^63 - 1 at most; of a free: not looked at */
+    uint64_t bytes;                      /* 2^63 - 1 at most; of a free: counts where its
+                                            allocation is older than the window; 0: not known */
     uint32_t thread;                     /* its zones that are open then are charged: an index from
                                             prof_submit_thread or prof_threads; PROF_NONE: none */
     prof_device device;
@@ -1210,7 +1238,8 @@ typedef struct prof_memory_change {
 /* The session as it is now: see prof_session_info. */
 typedef struct prof_session {
     bool open;                           /* between prof_start and prof_stop */
-    uint32_t supported;                  /* PROF_ACTIVITY_... PyTorch: supported_activities() */
+    uint32_t supported;                  /* PROF_ACTIVITY_... of devices that work, as far as is
+                                            known. PyTorch: supported_activities() */
     uint64_t step;                       /* the current one, from 0. PyTorch: profile.step_num */
     uint32_t enabled;                    /* PROF_ACTIVITY_... that are recorded now; in a device's
                                             stop(), that were until then. 0: no session */
@@ -1287,10 +1316,11 @@ PROF_API uint64_t prof_thread_id(void);
 PROF_API prof_result prof_submit(const prof_event *events, size_t count);
 
 /* The same for changes of memory, of any age and in any order; a free's bytes are those of the
-   allocation at this address. Each is charged to the zones of its thread that are open at its time;
-   where there is none it is an event "[memory]". They need no desc.profile_memory, and turn on the
-   tables' columns of memory. Errors and threads as with prof_submit; PROF_ERROR_INVALID: no such
-   thread, or too many bytes: left out, counted (rejected). */
+   allocation at this address, where the window has it. Each is charged to the zones of its thread
+   that are open at its time; where there is none it is an event "[memory]". They need no
+   desc.profile_memory, and turn on the tables' columns of memory. Errors and threads as with
+   prof_submit; PROF_ERROR_INVALID: no such thread, or too many bytes: left out, counted
+   (rejected). */
 PROF_API prof_result prof_submit_memory(const prof_memory_change *changes, size_t count);
 
 /* The index of the thread with this id in the open session, added if need be; name may be NULL.
@@ -1576,6 +1606,7 @@ typedef struct prof__hot {
     prof__record *cursor;                /* slots below are claimed; one without a third word is not
                                             written yet */
     uintptr_t last;                      /* its last byte that may be written; 0: always slow */
+    uint32_t due;                        /* an end after this tick is slow: see prof__due */
 } prof__hot;
 
 /* What each thread has in TLS: its way to its state. skipped: begins dropped while it had no state,
@@ -1663,12 +1694,15 @@ PROF__INLINE prof__tls_data *prof__tls_here(void) {
 #endif
 
 #if PROF__TICKS
+#  ifdef PROF_NOW                        /* where no local name is that it may call */
+PROF__INLINE uint64_t prof__own_now(void) { return PROF_NOW(); }
+#  endif
 PROF__INLINE void prof__ticks(uint32_t *lo, uint32_t *hi) {
 #  if !defined(PROF_NOW) && !defined(__aarch64__)
     __asm__ volatile("rdtsc" : "=a"(*lo), "=d"(*hi));   /* two halves: joining them costs */
 #  else
 #    ifdef PROF_NOW
-    uint64_t now = PROF_NOW();
+    uint64_t now = prof__own_now();
 #    else
     uint64_t now;
     __asm__ volatile("mrs %0, cntvct_el0" : "=r"(now));
@@ -1726,21 +1760,19 @@ PROF__INLINE prof__record *prof__claim(prof__hot *t) {
     return c.at;
 }
 
-PROF__INLINE void prof__end_inline(prof__frame *token) {
+/* Ends the innermost zone by its token; false: only the slow path can. */
+PROF__INLINE bool prof__frame_close(prof__frame *token) {
     uint32_t lo, hi;
     prof__hot *t;
     prof__record *c, *seen;
     prof__frame *f;
-    if (PROF__UNLIKELY(!token)) return;
     prof__ticks(&lo, &hi);
     t = prof__tls.hot;
     seen = t->cursor;
     f = token - 1;
     if (PROF__UNLIKELY(t->top != token) || PROF__UNLIKELY(hi != f->epoch) ||
-        PROF__UNLIKELY(PROF__BITS(seen) > PROF__LOAD(t->last))) {
-        prof__end(token);
-        return;
-    }
+        PROF__UNLIKELY(lo > t->due) || PROF__UNLIKELY(PROF__BITS(seen) > PROF__LOAD(t->last)))
+        return false;
     PROF__STORE(seen[1].site_depth, 0u); /* the slot at the cursor is always empty */
     c = prof__claim(t);
     if (PROF__UNLIKELY(c != seen)) prof__interrupted(seen, c);
@@ -1748,6 +1780,12 @@ PROF__INLINE void prof__end_inline(prof__frame *token) {
     c->duration = lo - f->start;
     PROF__RELEASE(c->site_depth, f->site + f->depth);
     PROF__RELEASE(t->top, f);
+    return true;
+}
+
+PROF__INLINE void prof__end_inline(prof__frame *token) {
+    if (PROF__UNLIKELY(!token)) return;
+    if (PROF__UNLIKELY(!prof__frame_close(token))) prof__end(token);
 }
 
 PROF__INLINE void prof__end_top_inline(void) {
@@ -1840,9 +1878,29 @@ extern "C" {
 #define PROF__MARK(id, name) PROF__MARK_OF(id, name, __func__)
 #define PROF__MARK_OF(id, name, function) \
     PROF__NAMED(name) \
-    static const prof_site PROF__JOIN(prof__site_, id) = { name, __FILE__, function, __LINE__ }; \
-    static prof__mark PROF__JOIN(prof__mark_, id) = { 0, &PROF__JOIN(prof__site_, id) }
-#define PROF__MARK_REF(id) &PROF__JOIN(prof__mark_, id)
+    static const prof__own_site PROF__JOIN(prof__site_, id) = \
+        { { name, __FILE__, function, __LINE__ } }; \
+    static prof__own_mark PROF__JOIN(prof__mark_, id) = \
+        { { 0, &PROF__JOIN(prof__site_, id).its } }
+#define PROF__MARK_REF(id) &PROF__JOIN(prof__mark_, id).its
+
+/* The types of a mark's statics. In C++ the loader merges the statics of inline functions over all
+   libraries, whose profilers number marks differently, and never unloads those with g++'s. Not so
+   where the library hides their type, or the file has it to itself. */
+#if defined(__cplusplus) && PROF__GNU && !defined(PROF_STATIC) && \
+    (defined(__ELF__) || defined(__APPLE__))
+#  define PROF__HIDDEN __attribute__((visibility("hidden")))
+#else
+#  define PROF__HIDDEN
+#endif
+#if defined(__cplusplus) && defined(PROF_STATIC)
+namespace {
+#endif
+typedef struct PROF__HIDDEN prof__own_site { prof_site its; } prof__own_site;
+typedef struct PROF__HIDDEN prof__own_mark { prof__mark its; } prof__own_mark;
+#if defined(__cplusplus) && defined(PROF_STATIC)
+} /* namespace */
+#endif
 
 /* A zone's site: a mark, or its texts (name, file and line) in a section of the ELF file. */
 #if PROF__ZONES_IN_ELF
@@ -2064,14 +2122,19 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #  define PROF__EAGER PROF__INLINE
 #  define PROF__FLOATS 1                 /* formats know floating point */
 #endif
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#  define PROF__LITTLE 1                 /* a word's first byte is its lowest */
+#else
+#  define PROF__LITTLE 0
+#endif
 #ifdef PROF_ZLIB
 #  include <zlib.h>
 #endif
 #include <stdarg.h>
-/* Cold code: all but the loops over records, and moments. gcc compiles it at -Og, clang inlines
-   less of it: a third of their work less. The choice is made here, as inside such a region
-   __OPTIMIZE__ is set whatever the user said. gcc before 12 dropped options there, and nvcc warns
-   of it. */
+/* Cold code: all but the loops over records and events, and what a push, a hook or a moment runs.
+   gcc compiles it at -Og, clang inlines less of it: a third of their work less. The choice is made
+   here, as inside such a region __OPTIMIZE__ is set whatever the user said. gcc before 12 dropped
+   options there, and nvcc warns of it. */
 #if PROF__BARE || !defined(__OPTIMIZE__) || defined(__OPTIMIZE_SIZE__) || defined(__CUDACC__)
 #  define PROF__COLD_BEGIN
 #  define PROF__COLD_END
@@ -2188,6 +2251,32 @@ extern "C" {
 /* The epoch half the clock's range from where the session began, which it does not reach: it forces
    the slow path. */
 #define PROF__NEVER ((uint32_t)(prof__trace.start_tick >> 32) ^ 1u << 31)
+/* No call is a cancellation point: between these are the system's calls and the user's functions.
+   _off returns what _back takes. glibc's signal of an asynchronous cancel may be on its way: that
+   ends the thread, whatever the state is, if the type is asynchronous as it comes, as glibc has it
+   within a system call. Such a call returns when the signal has come. */
+#if !PROF__BARE && PROF__POSIX && !defined(__ANDROID__)
+PROF__FN int prof__cancel_off(void) {
+    int state = 0, type = 0;
+    (void)pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    if (type == PTHREAD_CANCEL_ASYNCHRONOUS) {
+        int kept = errno;
+        (void)close(-1);
+        errno = kept;
+    }
+    return type << 8 | state;
+}
+PROF__FN void prof__cancel_back(int before) {
+    int off;
+    (void)pthread_setcancelstate(before & 0xff, &off);
+    (void)pthread_setcanceltype(before >> 8, &off);
+}
+#else
+#  define prof__cancel_off() 0
+#  define prof__cancel_back(before) ((void)(before))
+#endif
+
 /* A room's invariant. It is compiled only with PROF_ASSERTS, as tests, fuzzing and stress are; when
    it fails it prints where, and ends the program. Inline code has none: that is compiled with the
    user's code. */
@@ -2357,6 +2446,9 @@ PROF__FN const char *prof__exception(uint32_t n) {
 }
 #endif
 
+/* Where no local name is that the user's macro may call. */
+PROF__INLINE uint32_t prof__context_now(void) { return (uint32_t)PROF_CONTEXT(); }
+
 /* The context's index in a table of PROF_MAX_CONTEXTS + 1; all contexts beyond share the last. */
 #if PROF__BY_IPSR && PROF__CORTEX_M == 2 && PROF_MAX_CONTEXTS == 127
 PROF__INLINE uint32_t prof__context_index(void) {
@@ -2371,9 +2463,9 @@ PROF__INLINE uint32_t prof__context_index(void) {
 #    define PROF__THUMB2 1               /* see prof__begin; position-independent code takes C */
 #  endif
 #elif PROF_MAX_CONTEXTS < PROF__CONTEXTS_POSSIBLE
-#  define PROF__CONTEXT_INDEX() PROF__MIN((uint32_t)PROF_CONTEXT(), PROF_MAX_CONTEXTS)
+#  define PROF__CONTEXT_INDEX() PROF__MIN(prof__context_now(), PROF_MAX_CONTEXTS)
 #else
-#  define PROF__CONTEXT_INDEX() PROF_CONTEXT()
+#  define PROF__CONTEXT_INDEX() prof__context_now()
 #endif
 
 #ifndef PROF__THUMB2
@@ -2398,15 +2490,15 @@ PROF__INLINE uintptr_t prof__mask(void) {
 #endif
 }
 
-PROF__INLINE void prof__unmask(uintptr_t state) {
+PROF__INLINE void prof__unmask(uintptr_t prof__masked) {   /* as prof__context_now */
 #if defined(PROF_LOCK)
-    PROF_UNLOCK(state);
+    PROF_UNLOCK(prof__masked);
 #elif PROF__CORTEX_M
-    __asm__ volatile("msr primask, %0" : : "r"(state) : "memory");
+    __asm__ volatile("msr primask, %0" : : "r"(prof__masked) : "memory");
 #elif defined(__riscv) && !defined(__linux__)
-    __asm__ volatile("csrw mstatus, %0" : : "r"(state) : "memory");
+    __asm__ volatile("csrw mstatus, %0" : : "r"(prof__masked) : "memory");
 #else
-    (void)state;
+    (void)prof__masked;
 #endif
 }
 #if !PROF__BY_IPSR && (defined(PROF_LOCK) || defined(__riscv))
@@ -2640,6 +2732,7 @@ static struct prof__port {
 #endif
     uint32_t owner;                      /* the process of the open session; 0: there is none */
     volatile uint32_t lock;              /* prof__holder of who has it; 0: nobody */
+    int cancel;                          /* its holder's, before */
 } prof__port;
 
 PROF__FN uint32_t prof__process_id(void) {
@@ -2736,17 +2829,21 @@ PROF__FN void prof__take_lock(volatile uint32_t *lock) {
         if (prof__yield()) prof__release(lock);
 }
 
-/* The same; false: this thread holds it already. */
-PROF__FN bool prof__own(volatile uint32_t *lock) {
-    if (prof__mine(lock)) return false;
-    prof__take_lock(lock);
-    return true;
+/* Has a wait that began at *since taken a good part of a second? *since is 0 at first. Where cores
+   are busy a yield takes milliseconds, so that a count of yields bounds no time; it does where this
+   clock stands. */
+PROF__FN bool prof__waited(uint64_t *since) {
+    uint64_t now = prof__os_now();
+    if (!*since) *since = now;
+    return now - *since > 900000000u;
 }
 
 /* False: the holder did not let go in time; or it is this thread, in code that this signal handler
-   interrupted. */
+   interrupted. A thousand tries come first: one thread may hold the lock nearly always, as in a
+   loop of snapshots, and where cores are busy another has few chances in a second. */
 PROF__FN bool prof__take_lock_briefly(volatile uint32_t *lock, int tries) {
-    for (int i = 0; i < tries; i++) {
+    uint64_t since = 0;
+    for (int i = 0; i < tries && (i <= 1000 || !prof__waited(&since)); i++) {
         if (prof__try(lock)) return true;
         if (prof__mine(lock)) return false;
         if (i >= 16) prof__yield();
@@ -2756,11 +2853,24 @@ PROF__FN bool prof__take_lock_briefly(volatile uint32_t *lock, int tries) {
 
 /* The lock: for all that is rare: new threads, chunks, names, start and stop. The recorder never
    waits for ever: it gives up after a good part of a second. */
-PROF__FN void prof__lock(void) { prof__take_lock(&prof__port.lock); }
-PROF__FN bool prof__lock_briefly(void) {
-    return prof__take_lock_briefly(&prof__port.lock, 1000000);
+PROF__FN void prof__lock(void) {
+    int cancel = prof__cancel_off();
+    bool left = prof__mine(&prof__port.lock);
+    prof__take_lock(&prof__port.lock);
+    if (!left) prof__port.cancel = cancel;
 }
-PROF__FN void prof__unlock(void) { prof__release(&prof__port.lock); }
+PROF__FN bool prof__lock_briefly(void) {
+    int cancel = prof__cancel_off();
+    bool taken = prof__take_lock_briefly(&prof__port.lock, 1000000);
+    if (taken) prof__port.cancel = cancel;
+    else prof__cancel_back(cancel);
+    return taken;
+}
+PROF__FN void prof__unlock(void) {
+    int cancel = prof__port.cancel;
+    prof__release(&prof__port.lock);
+    prof__cancel_back(cancel);
+}
 
 /* Divides *n and returns the rest. */
 PROF__INLINE uint32_t prof__divide(uint64_t *n, uint32_t by) {
@@ -2953,6 +3063,7 @@ PROF__FN bool prof__real_below(prof__real a, prof__real b) {
     return less.e < more.e;
 }
 
+PROF__COLD_END
 /* n < 100 in two digits. A Cortex-M0 has no division: n * 103 / 1024 is n / 10. */
 PROF__EAGER char *prof__text_two(char *p, uint32_t n) {
     uint32_t tens = n * 103 >> 10;
@@ -2963,6 +3074,10 @@ PROF__EAGER char *prof__text_two(char *p, uint32_t n) {
 
 PROF__FN char *prof__text_u64(char *p, uint64_t n) {
     char digits[20], *from = digits + sizeof digits;
+    if (!PROF__BARE && n < 10) {
+        *p = (char)('0' + n);
+        return p + 1;
+    }
     do {
         from -= 2;
         (void)prof__text_two(from, prof__divide(&n, 100));
@@ -2985,12 +3100,37 @@ PROF__EAGER char *prof__text_part(char *p, uint32_t n, int decimals) {
     return prof__text_two(p, n - 100 * hundreds);
 }
 
-/* ns as microseconds with three decimals. */
-PROF__FN char *prof__text_us(char *p, uint64_t ns) {
-    uint32_t part = prof__divide(&ns, 1000);
-    return prof__text_part(prof__text_u64(p, ns), part, 3);
+/* n < 10^8 in eight digits, a byte each, the first in the lowest: halves of a word at once, then
+   quarters, then bytes. 10486 >> 20 is 1 / 100, 103 >> 10 is 1 / 10. */
+PROF__EAGER uint64_t prof__eight_digits(uint32_t n) {
+    uint64_t x = n / 10000u | (uint64_t)(n % 10000u) << 32;
+    uint64_t high = x * 10486u >> 20 & 0x0000007f0000007fu;
+    x = high | (x - 100u * high) << 16;
+    high = x * 103u >> 10 & 0x000f000f000f000fu;
+    return high | (x - 10u * high) << 8;
 }
 
+/* ns as microseconds with three decimals. Hosted, it writes up to 4 bytes behind the text. */
+PROF__FN char *prof__text_us(char *p, uint64_t ns) {
+    uint64_t digits, point;
+    uint32_t low, zeros = 0;             /* before the digits, of which the last four stay */
+    if (PROF__BARE || !PROF__LITTLE) {
+        low = prof__divide(&ns, 1000);
+        return prof__text_part(prof__text_u64(p, ns), low, 3);
+    }
+    low = (uint32_t)(ns % 100000000u);
+    if (low < ns) p = prof__text_u64(p, ns / 100000000u);
+    else zeros = 4u - (low >= 10000u) - (low >= 100000u) - (low >= 1000000u) - (low >= 10000000u);
+    digits = prof__eight_digits(low) + 0x3030303030303030u;
+    point = digits >> 40 << 8 | '.';
+    digits >>= 8 * zeros;
+    memcpy(p, &digits, sizeof digits);
+    p += 5 - zeros;
+    memcpy(p, &point, 4);
+    return p + 4;
+}
+
+PROF__COLD_BEGIN
 /* printf's %.2f or %.3f, ties to even on the exact value. Past 2^64 it stops at 2^64 - 1. */
 PROF__FN char *prof__text_real(char *p, prof__real x, int decimals) {
     uint32_t scale = decimals == 2 ? 100 : 1000, part = 0;
@@ -3077,9 +3217,11 @@ PROF__FN void prof__out_open(prof__out *o, prof_sink sink) {
 }
 
 PROF__FN void prof__out_flush(prof__out *o) {
+    int cancel = prof__cancel_off();
     if (o->p > o->buf && !o->failed)
         o->failed = !(o->sink.write)(o->sink.user, o->buf, (size_t)(o->p - o->buf));
     o->p = o->buf;
+    prof__cancel_back(cancel);
 }
 
 PROF__INLINE size_t prof__out_left(const prof__out *o) {
@@ -3148,16 +3290,22 @@ PROF__FN size_t prof__utf8_length(const char *s) {
 }
 
 /* Bytes of the character at s if a terminal would obey it or show nothing: control characters and,
-   not on targets, U+0080 to U+009F, marks of direction, of no width, tags; 0: it is none. */
+   not on targets, U+0080 to U+009F, what Unicode's Default_Ignorable_Code_Point names, marks of
+   lines, annotations and hieroglyphs; 0: it is none. */
 PROF__FN size_t prof__control(const char *s) {
     static const uint32_t ranges[][2] = {          /* of its bytes */
-        { 0, 0x1f }, { 0x7f, 0x7f }, { 0xc280, 0xc29f }, { 0xd89c, 0xd89c },
+        { 0xc280, 0xc29f }, { 0xc2ad, 0xc2ad }, { 0xcd8f, 0xcd8f }, { 0xd89c, 0xd89c },
+        { 0xe1859f, 0xe185a0 }, { 0xe19eb4, 0xe19eb5 }, { 0xe1a08b, 0xe1a08f },
         { 0xe2808b, 0xe2808f }, { 0xe280a8, 0xe280ae }, { 0xe281a0, 0xe281af },
-        { 0xefbbbf, 0xefbbbf }, { 0xf3a08080, 0xf3a081bf } };
+        { 0xe385a4, 0xe385a4 }, { 0xefb880, 0xefb88f }, { 0xefbbbf, 0xefbbbf },
+        { 0xefbea0, 0xefbea0 }, { 0xefbfb0, 0xefbfbb }, { 0xf09390b0, 0xf09390bf },
+        { 0xf09bb2a0, 0xf09bb2a3 }, { 0xf09d85b3, 0xf09d85ba }, { 0xf3a08080, 0xf3a0bfbf } };
     uint32_t bytes = 0;
+    if (*s >= 0x20 && *s < 0x7f) return 0;         /* most */
     size_t n = prof__utf8_length(s);
+    if (n < 2 || PROF__BARE) return n < 2 ? n : 0;
     for (size_t i = 0; i < n; i++) bytes = bytes << 8 | (unsigned char)s[i];
-    for (int i = 0; i < (PROF__BARE ? 2 : 9); i++)
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
         if (bytes >= ranges[i][0] && bytes <= ranges[i][1]) return n;
     return 0;
 }
@@ -3170,7 +3318,7 @@ PROF__FN void prof__out_code_point(prof__out *o, const char **s) {
     *s += n ? n : 1;
 }
 
-/* Writes the code point at *s, escaped for the inside of a JSON string, to p: 6 bytes at most.
+/* Writes the code point at *s, escaped for the inside of a JSON string, to p: 12 bytes at most.
    Moves *s past it, and returns p behind it. */
 PROF__FN char *prof__text_json(char *p, const char **s) {
     static const char hex[] = "0123456789abcdef";
@@ -3179,12 +3327,18 @@ PROF__FN char *prof__text_json(char *p, const char **s) {
     *s += n ? n : 1;
     if (!n) c = "\xef\xbf\xbd";
     n = n ? n : 3;
-    if (n < 4 && prof__control(c)) {
+    if (prof__control(c)) {
         uint32_t code = (unsigned char)*c & 0xffu >> n;
         while (--n) code = code << 6 | ((unsigned char)*++c & 0x3f);
-        *p++ = '\\';
-        *p++ = 'u';
-        for (int i = 12; i >= 0; i -= 4) *p++ = hex[code >> i & 15];
+        if (!PROF__BARE && code > 0xffff)
+            code = (0xd7c0u + (code >> 10)) << 16 | 0xdc00u | (code & 0x3ff);
+        for (int i = code > 0xffff ? 28 : 12; i >= 0; i -= 4) {
+            if (i % 16 == 12) {
+                *p++ = '\\';
+                *p++ = 'u';
+            }
+            *p++ = hex[code >> i & 15];
+        }
         return p;
     }
     if (*c == '"' || *c == '\\') *p++ = '\\';
@@ -3197,7 +3351,7 @@ PROF__FN void prof__out_json(prof__out *o, const char *s) {
     for (const char *from = s; *s; from = s) {
         while (*s >= 0x20 && *s < 0x7f && *s != '"' && *s != '\\') s++;
         prof__out_bytes(o, from, (size_t)(s - from));
-        prof__out_room(o, 6);
+        prof__out_room(o, 12);
         if (*s) o->p = prof__text_json(o->p, &s);
     }
 }
@@ -3781,6 +3935,13 @@ typedef struct prof__item {
     const prof__record *at;
 } prof__item;
 
+/* How far a thread's time has come: the end and the depth of its last zone; the ticks by which its
+   clock has gone back. */
+typedef struct prof__course {
+    uint64_t last, back;
+    uint32_t depth;
+} prof__course;
+
 PROF__INLINE uint64_t prof__record_get(const prof__record *c) {
     return (uint64_t)c->duration << 32 | c->end;
 }
@@ -3836,6 +3997,34 @@ PROF__INLINE bool prof__item_is_zone(const prof__item *i) {
     return !i->kind || i->kind == PROF__ZONE64 ||
            (!PROF__BARE && (i->kind == PROF__UNFINISHED || i->kind == PROF__PARTIAL));
 }
+
+/* Hosts: did the clock go back within the zone of a record of one slot? The hot path writes end -
+   begin; zones that begin in another upper half of the clock than they end in have two slots. Who
+   reads records of this process takes such a zone as one without length, and counts it. A slot that
+   is not written yet tells nothing. */
+#define PROF__BACK UINT64_MAX            /* the ticks of such a zone */
+PROF__INLINE bool prof__went_back(const prof__record *zone) {
+    return zone->duration > zone->end && zone->site_depth;
+}
+
+#if !PROF__BARE
+/* Where the clock went back between zones, the thread's time goes on from where it was: for who
+   reads items one by one. A zone that ends before those in it did ends with them. */
+PROF__FN void prof__go_on(prof__course *c, prof__item *i) {
+    uint64_t late;
+    i->end += c->back;
+    if (!prof__item_is_zone(i)) return;
+    late = c->last - PROF__MIN(i->end, c->last);
+    if ((uint8_t)i->site_depth >= c->depth) {   /* nothing is in it */
+        if (late) late += i->duration;
+        c->back += late;
+    } else {
+        i->duration += late;
+    }
+    c->last = i->end += late;
+    c->depth = (uint8_t)i->site_depth;
+}
+#endif
 
 /* What a zone's event has in flags. */
 PROF__FN uint16_t prof__item_flags(const prof__item *i) {
@@ -3907,9 +4096,11 @@ PROF__EAGER bool prof__next(prof__cursor *k, prof__item *i) {
                                             order its self time says where its launch lies */
 #define PROF__HAS_SHARED 0x80000000u     /* in prof_extra.has: more than one event may have it */
 #define PROF__HAS_NATIVE 0x40000000u     /* its stack is a native one */
+#define PROF__HAS_PATH 0x10000000u       /* ... is the zones around it; else the program's own */
 
 /* What an allocation or free became. */
-enum { PROF__ALLOCATED, PROF__FREED, PROF__FREE, PROF__NO_MEMORY, PROF__NOT_COUNTED };
+enum { PROF__ALLOCATED, PROF__FREED, PROF__FREE, PROF__NO_MEMORY, PROF__NOT_COUNTED,
+       PROF__FREE_OLDER };               /* of what was allocated before the window */
 
 typedef struct prof__memory {
     int64_t ns;
@@ -4071,15 +4262,18 @@ typedef struct prof__plan { size_t state, page; } prof__plan;   /* bytes */
     uint8_t awaited;                     /* made for a thread without zones so far: 1: by its id, 2:
                                             by its OS id; 0: it is no such row */ \
     uint64_t os_id;                      /* the OS's; info.id is this row's alone */ \
+    prof__course course;                 /* of what is in a Chrome stream */ \
     prof__row *again;                    /* while it is free: the next free row */ \
     prof__open *open;                    /* zones that prof_stop ended, outermost first. This and \
                                             what follows stays when it is used again */ \
     bool listed;                         /* the row is in the list of rows */ \
     uint32_t order;                      /* of its thread, as threads came */
 #define PROF__SPAN_PORT \
-    uint32_t holes;                      /* their zones are lost; once recording is over, open */
+    uint32_t holes;                      /* their zones are lost; once recording is over, open */ \
+    uint32_t steps;                      /* zones in which the clock went back */
 #define PROF__RAW_PORT \
     uint32_t row;                        /* of a dump: 1 + number of the last row written */ \
+    uint32_t metadata;                   /* changes that were written */ \
     uint64_t last_knot;                  /* last one written; UINT64_MAX: none in this round */ \
     prof__knot now;                      /* both clocks, as read last; the session's time then */ \
     uint64_t now_ns;
@@ -4134,10 +4328,11 @@ typedef struct prof__merged {
 } prof__merged;
 
 /* The call that begins a zone: where it returns to, and its stack frame. */
+enum { PROF__BY_CALL, PROF__BY_SCOPE };  /* CALL: the zone may outlive its block */
 typedef struct prof__entry_frame {
     const void *returns, *frame;
     uintptr_t stack;                     /* the stack pointer at the call; 0: not known */
-    uintptr_t function;                  /* the instrumented one; 0: it is a mark */
+    uintptr_t function;                  /* the instrumented one, or PROF__BY_... of a mark */
 } prof__entry_frame;
 
 typedef struct prof__bounds { uintptr_t low, high; } prof__bounds;
@@ -4145,15 +4340,16 @@ typedef struct prof__bounds { uintptr_t low, high; } prof__bounds;
 /* What began an open zone. It is kept for the upper quarter of max_depth, whose zones take the slow
    path, and for instrumented functions. What is here may be of an older zone: it is of the zone in
    the frame if both have the same start and site. */
-enum { PROF__BY_CALL, PROF__BY_SCOPE, PROF__BY_FUNCTION };   /* CALL: it may outlive its block */
 typedef struct prof__origin {
-    uintptr_t stack, returns, function;
-    uint32_t site_kind, start;
+    uintptr_t stack, returns, function;  /* of prof__entry_frame */
+    struct { uint32_t start, site; } of; /* as in the frame */
 } prof__origin;
 #if defined(PROF_INSTRUMENT_FUNCTIONS)
 #  define PROF__ORIGINS(depth) ((size_t)(depth))
+#  define PROF__ORIGINS_FROM(t) ((t)->frames)   /* the first frame that has one */
 #else
 #  define PROF__ORIGINS(depth) (((size_t)(depth) + 3) / 4)
+#  define PROF__ORIGINS_FROM(t) ((t)->crowd)
 #endif
 
 enum { PROF__HINTS = 64, PROF__HINTED = 64 };   /* HINTED: bytes of a name for which there is one */
@@ -4230,7 +4426,7 @@ typedef struct prof__state {
     bool observed;                       /* there are observers */
     bool overlaid;                       /* its zones use frames of open zones of older ones */
     bool streams;                        /* its records leave as they are: no event needs room */
-    prof_result (*flush)(void);          /* PROF_FULL_CONTINUE: makes room; else NULL */
+    bool flushes;                        /* PROF_FULL_CONTINUE: a flush makes room */
     prof__zone_hooks hooks;
     prof_clock clock;
     prof_platform platform;
@@ -4259,7 +4455,7 @@ typedef struct prof__state {
     prof__bounds stack;                  /* the memory in which its call stack was last found */
     prof__segment *segment, *before;     /* before: in a ring, left and not queued yet, or NULL */
     prof__segment *ahead;                /* it goes on there; NULL: not taken yet */
-    struct { size_t looked; uint32_t records, us; } due;   /* records: 0: never. See prof__due */
+    struct { uint64_t at; size_t records; } due;   /* UINT64_MAX, 0: never. See prof__due */
     prof__state_details details;
     int32_t hints[PROF__HINTS + 1];      /* where names lie that it pushed: prof__hint_name */
     prof__counts counts;
@@ -4283,12 +4479,16 @@ PROF__FN bool prof__inside(bool now);
 
 /* The origin of the zone in frame f, which may be a deep zone's. The state has origins for its last
    frames: from crowd on, or all where functions are instrumented. NULL: none is kept. */
-PROF__FN prof__origin *prof__origin_of(const prof__state *t, const prof__frame *f) {
+PROF__EAGER prof__origin *prof__origin_of(const prof__state *t, const prof__frame *f) {
     if (PROF__UNLIKELY((uintptr_t)f - (uintptr_t)t->frames > (uintptr_t)t->deepest -
                                                                  (uintptr_t)t->frames))
         return &((prof__deep *)(uintptr_t)f)->origin;
-    if ((size_t)(t->deepest - f) > PROF__ORIGINS(t->deepest - t->frames)) return NULL;
-    return t->origins + PROF__ORIGINS(t->deepest - t->frames) - (t->deepest - f);
+    return f < PROF__ORIGINS_FROM(t) ? NULL : t->origins + (f - PROF__ORIGINS_FROM(t));
+}
+
+/* Is this what began the zone of frame f, which starts with the same two words? */
+PROF__INLINE bool prof__origin_fits(const prof__origin *o, const prof__frame *f) {
+    return memcmp(&o->of, f, sizeof o->of) == 0;
 }
 
 typedef struct prof__knot { uint64_t tick, ns; } prof__knot;   /* both clocks at one moment */
@@ -4319,6 +4519,7 @@ static struct prof__session {
     bool busy;                           /* one of the calls that open and close windows runs */
     bool has_steps;                      /* there is a schedule */
     bool step_open;                      /* the step began in this window, at step_tick */
+    bool step_seen;                      /* zones were on in some of it */
     uint32_t activities;                 /* that are wanted and there */
     uint32_t enabled;                    /* those being recorded */
     uint32_t off;                        /* that prof_toggle turned off in this window */
@@ -4401,7 +4602,8 @@ typedef struct prof__summed {
 /* @RAW: what leaves while the session is open. */
 typedef struct prof__streamed {
     bool flush_inline, often;            /* often: see prof__due */
-    uint32_t flushed_us;                 /* when that was last */
+    uint32_t wait;                       /* ticks between two looks of a thread: see prof__due */
+    uint64_t flushed;                    /* when the last flush began. The stream's owner's */
     bool over;                           /* the session is over, and so is its stream */
     uint32_t asked;                      /* PROF__RAW_HAS_... */
     uint64_t zones;                      /* that have left */
@@ -4632,7 +4834,7 @@ struct prof_trace {
 };
 static struct prof_trace prof__trace;    /* the session's */
 
-/* Counts a step back of the clock, which a reader of records has found. */
+/* Freestanding: counts a step back of the clock, which a reader of records has found. */
 PROF__FN void prof__clock_back(void) { prof__trace.steps++; }
 
 /* Bytes the analysis of n slots takes: an event each, and what queries need beside it. */
@@ -4850,6 +5052,14 @@ static struct prof__loose {
 enum { PROF__WANTS_DETAILS = 1, PROF__WANTS_SHAPES = 2, PROF__WANTS_FLOPS = 4,
        PROF__WANTS_MODULES = 8, PROF__WANTS_MEMORY = 16 };   /* DETAILS: there is an analysis */
 
+/* A lock that is held while the user's functions run. Its owner is not cancelled meanwhile. stack:
+   of the call that took it. */
+typedef struct prof__long_lock {
+    uint32_t owner;
+    int cancel;
+    uintptr_t stack;
+} prof__long_lock;
+
 /* What outlives a session. Written under the lock; threads load `wants`, `thread_leaves` and the
    observers without it. prof__number counts flow_last and async_last. */
 static struct prof__recorder {
@@ -4864,7 +5074,10 @@ static struct prof__recorder {
     prof__state *owned;                  /* all states that threads own, of any session */
     bool holding;                        /* a thread has or takes the own locks of others */
     prof__knot first_knot;               /* of the process: the longest base for the clock's rate */
-    uint32_t reading;                    /* the lock of who reads records, or takes statistics */
+    prof__long_lock stream;              /* of who writes the stream */
+    prof__long_lock reading;             /* of who reads records, or takes statistics */
+    uint32_t dumping;                    /* the lock of who writes a dump */
+    int cancel;                          /* of who has the session: see prof__session_claim */
 } prof__recorder;
 
 PROF__FN void prof__thread_exits(void);
@@ -4895,11 +5108,13 @@ PROF__FN void prof__at_exit(void *used) {
 PROF__FN void prof__child_after_fork(void);
 PROF__FN void prof__exit_key_make(void) {
     if (prof__port.exit_key_made) return;
-    prof__port.exit_key_made = pthread_key_create(&prof__port.exit_key, prof__at_exit) == 0;
+    if (pthread_key_create(&prof__port.exit_key, prof__at_exit) == 0)
+        PROF__RELEASE(prof__port.exit_key_made, true);
     pthread_atfork(NULL, NULL, prof__child_after_fork);
 }
 PROF__FN void prof__at_thread_exit(void) {
-    if (prof__port.exit_key_made) pthread_setspecific(prof__port.exit_key, &prof__trace);
+    if (PROF__ACQUIRE(prof__port.exit_key_made))
+        pthread_setspecific(prof__port.exit_key, &prof__trace);
 }
 #  if defined(__GNUC__) && !defined(__TINYC__)
 /* dlclose takes this code away: threads that end later must not call it. */
@@ -4975,9 +5190,29 @@ PROF__FN void prof__knot_add(prof__knot k) {
     knots->list[knots->count++] = k;
 }
 
+/* Is the clock's rate what readings of both clocks say? A PROF_NOW() whose rate was told has its
+   two pairs from the start, a second apart. */
+PROF__FN bool prof__measured(const struct prof_trace *s) {
+#ifdef PROF_NOW
+    if (s->platform.ticks_per_second) return false;
+#endif
+    return s->clock == PROF_CLOCK_CPU;
+}
+
+PROF__FN void prof__knots_start(const struct prof_trace *s) {
+    prof__knot k;
+    if (!prof__measured(s) && s->knots.count) return;
+    prof__knot_add(k = prof__knot_now());
+    if (!prof__recorder.first_knot.ns) prof__recorder.first_knot = k;
+    if (prof__measured(s)) return;
+    k.tick += s->platform.ticks_per_second;
+    k.ns += 1000000000u;
+    prof__knot_add(k);
+}
+
 PROF__FN void prof__knot_sometimes(void) {
     struct prof_trace *s = &prof__trace;
-    if (s->clock == PROF_CLOCK_CPU && s->mode != PROF_MODE_STREAM &&
+    if (prof__measured(s) && s->mode != PROF_MODE_STREAM &&
         prof__os_now() - prof__knot_last(s).ns >= s->knots.gap_ns)
         prof__knot_add(prof__knot_now());
 }
@@ -5219,8 +5454,10 @@ PROF__FN void prof__set_limits(prof__state *t) {
     bool slow = !t->fast || t->full || t->skipped || t->copy || t->hot.top > t->crowd;
     uint32_t epoch = slow ? PROF__NEVER : t->epoch;
     prof__record *limit = t->ahead ? t->limit : t->limit - t->reserve;
+    uint32_t due = t->due.at >> 32 > t->epoch ? UINT32_MAX
+                 : t->due.at >> 32 < t->epoch ? 0 : (uint32_t)t->due.at;
     if (t->due.records) {                /* prof_stop may be counting what it sums */
-        size_t left = t->due.looked + t->due.records - (size_t)PROF__LOAD(t->counts.slots);
+        size_t left = t->due.records - (size_t)PROF__LOAD(t->counts.slots);
         if (left < (size_t)(limit - t->begin)) limit = t->begin + left;
     }
     PROF__ASSERT(t->frames <= t->hot.bottom && t->hot.bottom <= t->hot.top);
@@ -5228,6 +5465,7 @@ PROF__FN void prof__set_limits(prof__state *t) {
     for (prof__frame *f = t->hot.top; epoch != t->armed && f < t->crowd; f++)
         PROF__STORE(f->epoch, epoch);
     t->armed = epoch;
+    t->hot.due = due;
     PROF__STORE(t->hot.last, slow ? 0 : (uintptr_t)limit - 1);
     PROF__FENCE(); /* prof_stop: on = 0, then last = 0; here the other way round */
     if (PROF__LOAD(prof__on) != t->generation) PROF__STORE(t->hot.last, 0u);
@@ -5263,14 +5501,17 @@ PROF__FN bool prof__lock_pause(void) {
    thread at a time does this. Gives up on who keeps its lock for long: it may be stalled. Under the
    lock, which is free meanwhile. */
 PROF__FN void prof__states_lock(const struct prof_trace *s, const prof__state *own, int tries) {
-    for (; prof__recorder.holding && tries && !prof__lock_pause(); tries--) {}
+    uint64_t since = 0;
+    for (; prof__recorder.holding && tries && !prof__waited(&since); tries--)
+        if (prof__lock_pause()) break;
     prof__recorder.holding = true;
+    since = 0;
     for (bool all = false; !all && tries; tries--) {
         all = true;
         for (prof__state *t = prof__recorder.owned; t; t = t->next)
             if (t != own && t->generation == s->generation && !prof__mine(&t->lock) &&
                 !prof__try(&t->lock)) all = false;
-        if (!all && prof__lock_pause()) break;
+        if (!all && (prof__lock_pause() || prof__waited(&since))) break;
     }
 }
 
@@ -5280,11 +5521,77 @@ PROF__FN void prof__states_unlock(const prof__state *own) {
     prof__recorder.holding = false;
 }
 
+/* ---- locks that are held while the user's functions run ---- */
+
+#if PROF__LEAVES
+PROF__FN prof__bounds prof__stack_own(uintptr_t at);
+
+/* Is what began at `inner` over, which is deeper in the thread's own stack than here? Not where a
+   signal handler runs on a stack that may be a part of that one. */
+PROF__RARE bool prof__stack_left(prof__bounds own, uintptr_t inner, uintptr_t here) {
+#  if defined(__linux__)
+    struct { void *stack; int flags; size_t size; } at = { NULL, 0, 0 };
+    if (syscall(SYS_sigaltstack, NULL, &at) == 0 && at.flags & 1 /* SS_ONSTACK */) return false;
+#  endif
+    return inner >= own.low && here < own.high;
+}
+
+/* Does this thread hold it from a call that siglongjmp left? A call from within that one, as of a
+   sink or a signal handler, is deeper in the thread's own stack, by 320 bytes and more, or on
+   another one; a call after it may get here some bytes deeper. */
+PROF__RARE bool prof__long_left(const prof__long_lock *l) {
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    prof__bounds own;
+    if (!prof__mine(&l->owner) || here + 224 < l->stack) return false;
+    own = prof__stack_own(here);
+    return prof__stack_left(own, l->stack, here);
+}
+#else
+#  define prof__long_left(lock) false
+#endif
+
+PROF__FN void prof__disown(prof__long_lock *l) {
+    int cancel = l->cancel;
+    prof__release(&l->owner);
+    prof__cancel_back(cancel);
+}
+
+/* Takes it. False: this thread holds it already; or who holds it did not let go in time. */
+PROF__RARE bool prof__own(prof__long_lock *l, bool briefly) {
+    int cancel;
+    bool taken;
+    if (prof__long_left(l)) prof__disown(l);
+    if (prof__mine(&l->owner)) return false;
+    cancel = prof__cancel_off();
+    taken = briefly ? prof__take_lock_briefly(&l->owner, 1000000)
+                    : (prof__take_lock(&l->owner), true);
+    if (!taken) {
+        prof__cancel_back(cancel);
+        return false;
+    }
+    l->cancel = cancel;
+#if PROF__LEAVES
+    l->stack = (uintptr_t)__builtin_frame_address(0);
+#endif
+    prof__at_thread_exit();
+    return true;
+}
+
+/* siglongjmp left the stream's sink, which was called in the slow path: leaves that. False: this
+   thread is still in it. */
+PROF__RARE bool prof__busy_left(prof__tls_data *tls) {
+    if (!prof__long_left(&prof__recorder.stream)) return false;
+    prof__disown(&prof__recorder.stream);
+    prof__state_unlock(prof__tls_state(tls));
+    tls->busy = 0;
+    return true;
+}
+
 /* Enters the slow path, which no signal handler may: it could not know what is half done. While
    last is 0 the ends in handlers come here too; what they begin is dropped, and counted. A thread
    locks when prof__on is 0, too: prof_stop may be about to read it. */
 PROF__FN bool prof__enter(prof__tls_data *tls) {
-    if (tls->busy) return false;
+    if (tls->busy && !prof__busy_left(tls)) return false;
     tls->busy = 1;
     PROF__SIGNAL_FENCE();
     if (tls->hot == &prof__nowhere) return true;
@@ -5294,20 +5601,28 @@ PROF__FN bool prof__enter(prof__tls_data *tls) {
     return true;
 }
 
+/* Flushes, unless since is not 0 and another flush began then or later. briefly: or where whoever
+   flushes does not let go in time. */
+PROF__FN prof_result prof__flush(uint64_t since, bool briefly);
+
+PROF__FN uint64_t prof__due_now(prof_clock clock) {
+    return clock == PROF_CLOCK_CPU ? prof__cpu_now() : prof__os_now();
+}
+
 /* What ends a program at once costs it what was not flushed. So in a stream of prof_start_env each
-   thread flushes its first records as they come, and later ones once a millisecond, if no other
-   thread did. True: now. */
-PROF__FN bool prof__due(prof__state *t) {
+   thread looks at the first end that comes a millisecond or more after it last looked, and flushes
+   unless another thread did within a millisecond: what it lacks in the file then ended less than
+   two before its last end. Its first records it flushes as they come. Returns since when there
+   must have been a flush; 0: none is due. */
+PROF__FN uint64_t prof__due(prof__state *t) {
     size_t written = (size_t)PROF__LOAD(t->counts.slots) + (size_t)(t->hot.cursor - t->begin);
-    uint32_t now;
-    if (!t->flush || !t->segment || written - t->due.looked < t->due.records) return false;
-    now = (uint32_t)(prof__os_now() / 1000u);
-    if (now - t->due.us < 1000) t->due.records *= 2;
-    else if (now - t->due.us > 2000 && t->due.records > 1) t->due.records /= 2;
-    t->due.us = now;
-    t->due.looked = written;
-    return (t->due.records <= 64 || now - PROF__LOAD(prof__trace.stream.flushed_us) >= 1000) &&
-           !prof__mine(&prof__port.lock);
+    bool first = t->due.records && written >= t->due.records;
+    uint64_t now = prof__due_now(t->clock), wait = PROF__LOAD(prof__trace.stream.wait);
+    if (!first && t->due.at - now <= wait) return 0;   /* else it is past, or the clock went back */
+    if (!t->segment || prof__mine(&prof__port.lock)) return 0;
+    if (first) t->due.records = t->due.records < 64 ? 2 * t->due.records : 0;
+    t->due.at = now + wait;
+    return first ? now : now - wait;
 }
 
 /* A first touch of a page is slow: who takes a chunk touches its end, and the begin of the next
@@ -5320,21 +5635,26 @@ PROF__FN void prof__touch_ahead(const prof__state *t) {
 
 PROF__FN void prof__leave(prof__tls_data *tls) {
     prof__state *t = prof__tls_state(tls);
-    bool on = tls->generation == PROF__LOAD(prof__on), due = on && t->due.records && prof__due(t);
-    prof_result (*flush)(void) = due ? t->flush : NULL;
+    bool on = tls->generation == PROF__LOAD(prof__on);
+    uint64_t since = on && t->due.at != UINT64_MAX ? prof__due(t) : 0;
     if (on && t->fast) prof__set_limits(t);
     if (on && t->ahead) prof__touch_ahead(t);
     if (&t->hot != &prof__nowhere) prof__state_unlock(t);
     PROF__SIGNAL_FENCE();
     tls->busy = 0;
-    if (flush) (void)(flush)();
+    if (since) (void)prof__flush(since, true);
 }
 
 PROF__COLD_BEGIN
-/* siglongjmp or pthread_exit may have left the slow path half way. What signal handlers and
-   destructors mark from here on is dropped: nobody would give back the state that they took. */
+/* siglongjmp, pthread_exit or pthread_cancel may have left the slow path half way. What signal
+   handlers and destructors mark from here on is dropped: nobody would give back the state that they
+   took. */
 PROF__FN void prof__thread_exits(void) {
     prof__tls_data *tls = prof__tls_get();
+    if (prof__mine(&prof__recorder.stream.owner)) prof__release(&prof__recorder.stream.owner);
+    if (prof__mine(&prof__recorder.reading.owner)) prof__release(&prof__recorder.reading.owner);
+    if (prof__mine(&prof__recorder.dumping)) prof__release(&prof__recorder.dumping);
+    if (prof__mine(&prof__port.lock)) prof__release(&prof__port.lock);
     if (tls->hot != &prof__nowhere) prof__state_unlock(prof__tls_state(tls));
     tls->busy = 0;
     prof_thread_end();
@@ -5573,6 +5893,16 @@ PROF__INLINE uint64_t prof__tally_within(uint64_t *inner, uint64_t ticks) {
     return within >> 63 ? 0 : within;    /* the timeline ended just after the zone within did */
 }
 
+/* The ticks of a zone that is the longest of its row so far, or longer than 65,536 ticks: the clock
+   may have gone back within it. */
+PROF__RARE uint32_t prof__tally_long(prof__state *t, prof__tally *r, const prof__record *c) {
+    bool back = prof__went_back(c);
+    PROF__BUMP(t->counts.steps, back);
+    if (!back) r->most = PROF__MAX(r->most, c->duration);
+    return back ? 0 : c->duration;
+}
+
+PROF__COLD_END
 /* Adds the zones of one site and depth that follow each other from c on, empties their records, and
    returns the record after them. Only the first can hold others. This is the hot loop of sums. */
 PROF__INLINE prof__record *prof__tally_run(prof__state *t, prof__record *c, prof__record *end) {
@@ -5580,16 +5910,16 @@ PROF__INLINE prof__record *prof__tally_run(prof__state *t, prof__record *c, prof
     const prof__record *begin = c;
     prof__tally *r = prof__tally_of(t, site);
     uint64_t *inner = t->sums.inner + (site_depth & 0xff);
-    uint64_t total = 0, least = r->least, most = r->most;
-    if (*inner < (uint64_t)1 << 63) r->inner += PROF__MIN(*inner, c->duration);
+    uint64_t total = 0, least = r->least, most = PROF__MIN(r->most, 65536u);
+    uint32_t ticks = c->duration;        /* a uint64_t needs prof__bucket_of's limit */
+    if (PROF__UNLIKELY(ticks > most)) ticks = prof__tally_long(t, r, c);
+    if (*inner < (uint64_t)1 << 63) r->inner += PROF__MIN(*inner, ticks);
     do {
-        uint64_t ticks = c->duration;
         total += ticks;
         if (PROF__UNLIKELY(ticks < least)) r->least = least = ticks;
-        if (PROF__UNLIKELY(ticks > most)) r->most = most = ticks;
         r->histogram[prof__bucket_of(ticks)]++;
         c->site_depth = 0;
-    } while (++c < end && c->site_depth == site_depth);
+    } while (++c < end && c->site_depth == site_depth && (ticks = c->duration) <= most);
     (void)prof__tally_within(inner, total);
     r->total += total;
     prof__tally_counted(r, (uint64_t)(c - begin));
@@ -5621,6 +5951,7 @@ PROF__FN prof__record *prof__block_run(prof__state *t, prof__record *c, prof__re
     return c;
 }
 
+PROF__COLD_BEGIN
 /* Adds all that the block has, up to end, when no more will be written. */
 PROF__FN void prof__block_add(prof__state *t, prof__record *end) {
     PROF__ASSERT(end >= t->begin && end <= t->limit + PROF__CLAIMS);
@@ -5729,6 +6060,7 @@ PROF__FN PROF__RACES prof__record *prof__block_copy(const prof__state *t, prof__
 PROF__FN bool prof__block_next(prof__cursor *k, prof__item *i, uint64_t *inner, uint64_t *within) {
     while (prof__next(k, i)) {
         if (!prof__item_is_zone(i)) continue;
+        if (!i->kind && prof__went_back(i->at)) i->duration = 0;
         *within = prof__tally_within(inner + 1 + (i->site_depth & 0xff), i->duration);
         return true;
     }
@@ -5756,16 +6088,17 @@ PROF__FN uint64_t prof__put_zone(prof__state *t, const prof__frame *f, uint64_t 
                                  uint32_t kind) {
     uint64_t start = (uint64_t)f->epoch << 32 | f->start, duration;
     uint32_t site_depth = f->site + f->depth;
-    if ((int64_t)(start - now) > INT32_MAX) start -= (uint64_t)1 << 32;   /* a handler's epoch */
+    bool two;
     duration = now < start ? 0 : now - start;
     if (kind == PROF__UNFINISHED) PROF__BUMP(t->counts.unfinished, 1);
     if (now < start) PROF__BUMP(t->counts.steps, 1);
-    if (t->sums.on && (kind || duration >> 32 || t->full || prof__left(t) < 1)) {
+    two = kind || duration > (uint32_t)now;   /* see prof__went_back */
+    if (t->sums.on && (two || t->full || prof__left(t) < 1)) {
         prof__block_empty(t);
         prof__sums_end(t, site_depth, duration, kind != 0);
         return duration;
     }
-    if (kind || duration >> 32 || (now >> 32 != t->epoch && !t->sums.on))
+    if (two || (now >> 32 != t->epoch && !t->sums.on))
         prof__put_long(t, kind ? kind : (uint32_t)PROF__ZONE64, duration, now, site_depth);
     else prof__put(t, (uint32_t)now, (uint32_t)duration, site_depth);
     t->epoch = (uint32_t)(now >> 32);    /* a long one is a clock record, too */
@@ -5835,10 +6168,10 @@ PROF__FN bool prof__room(prof__state *t, uint32_t n) {
     if (t->sums.on) prof__block_empty(t);
     if (t->sums.on) return true;
     if (prof__room_made(t, n)) return true;
-    if (!t->flush || !prof__is_open(t) || prof__mine(&prof__port.lock)) return false;
+    if (!t->flushes || !prof__is_open(t) || prof__mine(&prof__port.lock)) return false;
     prof__state_unlock(t);                     /* who ends the session may be about to flush */
     before = prof__os_now();
-    made = (t->flush)() == PROF_OK;
+    made = prof__flush(0, true) == PROF_OK;
     prof__take_lock(&t->lock);
     if (prof__is_open(t))
         PROF__BUMP(t->counts.stalled_us, (size_t)((prof__os_now() - before) / 1000));
@@ -5903,13 +6236,15 @@ PROF__FN prof__frame *prof__deep_push(prof__state *t) {
     if (!d) return NULL;
     d->within = 0;
     t->deep.top = d;
+    PROF__SIGNAL_FENCE();                /* a thread may be cancelled in between */
     PROF__STORE(t->deep.open, t->deep.open + 1);
     return &d->frame;
 }
 
 PROF__FN void prof__deep_pop(prof__state *t) {
-    t->deep.top = t->deep.top->below;
     PROF__STORE(t->deep.open, t->deep.open - 1);
+    PROF__SIGNAL_FENCE();
+    t->deep.top = t->deep.top->below;
 }
 
 /* Ends the innermost deep zone at now: adds it to its row, and its ticks to those within the zone
@@ -5922,6 +6257,7 @@ PROF__FN void prof__deep_put(prof__state *t, uint64_t now, bool unfinished) {
     prof__tally *r;
     prof__sums_put(t, d->frame.site, ticks, d->within, unfinished);
     PROF__BUMP(t->counts.deep, 1);
+    PROF__BUMP(t->counts.steps, !unfinished && now < start);
     PROF__BUMP(t->counts.unfinished, unfinished);
     prof__deep_pop(t);
     if (PROF__LOAD(t->deep.open)) t->deep.top->within += ticks;
@@ -5954,11 +6290,19 @@ PROF__FN size_t prof__open_zones(const prof__state *t) {
     return (size_t)(PROF__LOAD(t->hot.top) - t->frames) + PROF__LOAD(t->deep.open);
 }
 
-/* Ends the zones that were left open: all but the outer ones, so many. False: as above. */
-PROF__FN bool prof__end_left(prof__state *t, size_t outer) {
-    for (; prof__open_zones(t) > outer; PROF__BUMP(t->counts.healed, 1))
+/* Ends the zones that are open: all but the outer ones, so many. False: as above. */
+PROF__EAGER bool prof__end_inner(prof__state *t, size_t outer) {
+    while (prof__open_zones(t) > outer)
         if (!prof__end_innermost(t, false)) return false;
     return true;
+}
+
+/* The same where they were left open, of which nobody told. */
+PROF__FN bool prof__end_left(prof__state *t, size_t outer) {
+    size_t open = prof__open_zones(t);
+    bool ended = prof__end_inner(t, outer);
+    PROF__BUMP(t->counts.healed, open - PROF__MIN(prof__open_zones(t), open));
+    return ended;
 }
 
 /* Drops deep zones where a signal handler, in the slow path, ended a zone around them. */
@@ -6149,12 +6493,14 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     g = prof__state_place(t, &ok);
     if (!ok) return false;
     prof__counts_clear(&t->counts);
-    while (PROF__LOAD(t->deep.open)) prof__deep_pop(t);
+    PROF__STORE(t->deep.open, 0u);
+    t->deep.top = NULL;
     t->generation = s->generation;
     t->reserve = PROF__RESERVE(s->max_depth);
     t->clock = s->clock;
     t->bias = s->bias;
-    t->flush = s->stream.flush_inline ? prof_flush : NULL;
+    t->flushes = s->stream.flush_inline;
+    t->due.at = s->stream.often ? 0 : UINT64_MAX;
     t->due.records = s->stream.often;
     t->platform = s->platform;
     t->hooks = prof__recorder.hooks;
@@ -6279,7 +6625,7 @@ PROF__FN prof__state *prof__state_take(uint32_t stale, uint64_t id) {
     prof__state *t = prof__state_find(stale, id);
     if (!t && s->stream.flush_inline) {
         prof__unlock();
-        (void)prof_flush();
+        (void)prof__flush(0, true);
         prof__lock();
         if (PROF__LOAD(prof__on) != on) return NULL;
         t = prof__state_find(stale, id);
@@ -6288,17 +6634,12 @@ PROF__FN prof__state *prof__state_take(uint32_t stale, uint64_t id) {
 }
 
 /* Gives the calling thread a state in the open generation. *refused: the generation that has none
-   for it, which is counted. */
-PROF__FN prof__state *prof__attach(prof__tls_data *tls, uint32_t *refused) {
+   for it, which is counted. Under the lock. */
+PROF__FN prof__state *prof__attach_locked(prof__tls_data *tls, uint32_t *refused) {
     struct prof_trace *s = &prof__trace;
     prof__state *t = NULL;
     prof__hot *hot = tls->hot;
     uint32_t on;
-    if (!prof__lock_briefly()) {
-        PROF__COUNT(prof__loose.dropped_busy);
-        *refused = PROF__LOAD(prof__on);
-        return NULL;
-    }
     if (hot != &prof__nowhere) prof__state_give(tls, (prof__state *)(void *)hot);
     on = PROF__LOAD(prof__on);
     if (on) t = prof__state_take(tls->stale, 0);          /* off: prof_toggle, just now */
@@ -6307,12 +6648,25 @@ PROF__FN prof__state *prof__attach(prof__tls_data *tls, uint32_t *refused) {
         PROF__BUMP(*(all ? &s->dropped_threads : &s->counts.full), 1);
         *refused = on;
     }
-    prof__unlock();
     if (!t) return NULL;
-    prof__at_thread_exit();
     tls->hot = &t->hot;
     PROF__SIGNAL_FENCE();
     tls->generation = t->generation;
+    return t;
+}
+
+PROF__FN prof__state *prof__attach(prof__tls_data *tls, uint32_t *refused) {
+    prof__state *t = NULL;
+    int cancel = prof__cancel_off();     /* or it would have a state that nobody gives back */
+    if (prof__lock_briefly()) {
+        t = prof__attach_locked(tls, refused);
+        prof__unlock();
+        if (t) prof__at_thread_exit();
+    } else {
+        PROF__COUNT(prof__loose.dropped_busy);
+        *refused = PROF__LOAD(prof__on);
+    }
+    prof__cancel_back(cancel);
     return t;
 }
 
@@ -6341,14 +6695,10 @@ PROF__FN void prof__skip_in(prof__tls_data *tls, uint32_t on, bool token) {
     if (tls->generation == PROF__LOAD(prof__on)) PROF__STORE(tls->hot->last, 0u);
 }
 
-/* This thread's state in the open generation, made if need be. NULL: nothing is recorded, or there
-   is none for it, which is counted. token: false where a zone begins that will be ended without
-   one. A begin while nothing is recorded is not noted as skipped: its end is cut. */
-PROF__FN prof__state *prof__state_here(prof__tls_data *tls, bool token) {
-    uint32_t on = PROF__LOAD(prof__on), refused = 0;
+/* The slow path of prof__state_here. */
+PROF__FN prof__state *prof__state_first(prof__tls_data *tls, uint32_t on, bool token) {
+    uint32_t refused = 0;
     prof__state *t = NULL;
-    if (PROF__LIKELY(on && tls->generation == on)) return prof__tls_state(tls);
-    if (!on) return NULL;
     if (!prof__enter(tls)) {
         PROF__COUNT(prof__loose.dropped_busy);
         refused = on;
@@ -6361,11 +6711,20 @@ PROF__FN prof__state *prof__state_here(prof__tls_data *tls, bool token) {
     return t;
 }
 
+/* This thread's state in the open generation, made if need be. NULL: nothing is recorded, or there
+   is none for it, which is counted. token: false where a zone begins that will be ended without
+   one. A begin while nothing is recorded is not noted as skipped: its end is cut. */
+PROF__EAGER prof__state *prof__state_here(prof__tls_data *tls, bool token) {
+    uint32_t on = PROF__LOAD(prof__on);
+    if (PROF__LIKELY(on && tls->generation == on)) return prof__tls_state(tls);
+    return on ? prof__state_first(tls, on, token) : NULL;
+}
+
 /* Describes the call that begins a zone: its return address, and the caller's frame pointer (its
    own frame may be gone when the stack is read). */
 #if defined(__GNUC__) && !defined(__TINYC__) && !defined(__wasm__)
 #  define PROF__ENTRY __attribute__((noinline)) PROF__QUIET
-PROF__FN prof__entry_frame prof__entry_of(const void *returns, const void *frame, void *stack) {
+PROF__EAGER prof__entry_frame prof__entry_of(const void *returns, const void *frame, void *stack) {
     prof__entry_frame e = { returns, frame, 0, 0 };
     e.stack = (uintptr_t)stack;
     return e;
@@ -6388,40 +6747,41 @@ static const prof__entry_frame prof__entry_none = { NULL, NULL, 0, 0 };
 #  define PROF__ENTRY_FRAME() prof__entry_none
 #endif
 
-PROF__FN void prof__origin_set(prof__state *t, const prof__frame *f, uint32_t kind,
-                               prof__entry_frame entry) {
-    prof__origin *o = prof__origin_of(t, f);
+PROF__INLINE void prof__origin_set(prof__origin *o, const prof__frame *f,
+                                   prof__entry_frame entry) {
     o->stack = entry.stack;
     o->returns = (uintptr_t)entry.returns;
     o->function = entry.function;
-    o->site_kind = f->site | kind;
-    o->start = f->start;
+    memcpy(&o->of, f, sizeof o->of);
 }
 
 #if PROF__LEAVES
-PROF__FN prof__bounds prof__stack_own(uintptr_t at);
+/* Blocks and functions that began deeper in the stack than here are over; so are those that began
+   here, by the same instruction in the same stack frame. */
+PROF__INLINE bool prof__is_over(const prof__origin *o, prof__entry_frame here) {
+    return o->stack < here.stack || (o->stack == here.stack && o->function == here.function &&
+                                     o->returns == (uintptr_t)here.returns);
+}
 
-/* Has longjmp left the zone of frame f? Blocks and functions that began deeper in the stack than
-   here are over; so are those that began here, by the same instruction in the same stack frame.
-   Of stacks that are not the thread's own (coroutines, sigaltstack) nothing is known. */
-PROF__FN bool prof__is_left(prof__state *t, const prof__frame *f, prof__entry_frame here) {
+/* Has longjmp left the zone of frame f? Of stacks that are not the thread's own (coroutines,
+   sigaltstack) nothing is known. */
+PROF__FN bool prof__is_left(prof__state *t, const prof__frame *f, const prof__entry_frame *here) {
     const prof__origin *o = prof__origin_of(t, f);
-    if (!o || (o->site_kind ^ f->site) - 1 >= PROF__BY_FUNCTION) return false;
-    if (o->start != f->start || !o->stack || o->stack > here.stack) return false;
-    if (o->stack == here.stack &&
-        (o->returns != (uintptr_t)here.returns || o->function != here.function)) return false;
-    if (!t->own) t->stack = prof__stack_own(here.stack);
+    if (!o || o->function == PROF__BY_CALL || !prof__origin_fits(o, f)) return false;
+    if (!o->stack || !prof__is_over(o, *here)) return false;
+    if (!t->own) t->stack = prof__stack_own(here->stack);
     t->own = true;
-    return o->stack >= t->stack.low && here.stack < t->stack.high;
+    return prof__stack_left(t->stack, o->stack, here->stack);
 }
 
 /* A thread with many open zones begins another: first ends the inner zones that longjmp left. */
-PROF__FN void prof__heal(prof__state *t, prof__entry_frame here) {
+PROF__FN void prof__heal(prof__state *t, const prof__entry_frame *here) {
     while (prof__is_open(t) && t->hot.top > t->crowd &&
            prof__is_left(t, t->deep.top ? &t->deep.top->frame : t->hot.top - 1, here))
         if (!prof__end_left(t, prof__open_zones(t) - 1)) return;
 }
 #else
+#  define prof__is_over(o, here) ((void)(here), false)
 #  define prof__heal(t, here) ((void)0)
 #endif
 
@@ -6456,7 +6816,8 @@ PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
     if (prof__in_copy(t, site == PROF__NO_COPY)) return prof__skip(t, NULL, token);
     if (site <= PROF__NO_LOCK) site = PROF__LOAD(prof__sites.others) << 8;
     if (!site) return prof__skip(t, NULL, token);
-    if (t->hot.top > t->crowd) prof__heal(t, entry);
+    if (!entry.function) entry.function = token ? PROF__BY_SCOPE : PROF__BY_CALL;
+    if (t->hot.top > t->crowd) prof__heal(t, &entry);
     deep = t->hot.top == t->deepest;
     if (!t->skipped && deep) f = prof__deep_push(t);
     else if (!t->skipped && prof__room(t, 4 + t->hooks.slots)) f = t->hot.top;
@@ -6475,8 +6836,7 @@ PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
     if (!deep) PROF__STORE(t->hot.top, f + 1);
     PROF__STORE(f->site, site);
     PROF__RELEASE(f->start, (uint32_t)now);
-    if (deep || f >= t->crowd)
-        prof__origin_set(t, f, token ? PROF__BY_SCOPE : PROF__BY_CALL, entry);
+    if (deep || f >= t->crowd) prof__origin_set(prof__origin_of(t, f), f, entry);
     if (t->observed) prof__observe_begin(t, site);
     return f + 1;
 }
@@ -6496,6 +6856,7 @@ PROF__FN prof__frame *prof__begin_site(uint32_t site, bool token, prof__entry_fr
     return opened;
 }
 
+PROF__COLD_END
 /* Each thread remembers the names that it pushed last, by the address of their text (hints).
    Returns the first of two slots for this address. */
 PROF__INLINE int32_t *prof__hint_of(prof__state *t, const char *name) {
@@ -6508,8 +6869,13 @@ PROF__INLINE const prof__name *prof__hint_name(const prof__state *t, int32_t hin
 }
 
 /* Does a name's text, of which PROF__HINTED bytes may be read, equal name? It may be another
-   session's bytes by now, a race that is hidden from ThreadSanitizer. */
-PROF__FN PROF__RACES bool prof__hint_fits(const char *text, const char *name) {
+   session's bytes by now, a race that is hidden from ThreadSanitizer: what is inlined is not. */
+#if PROF__TSAN
+#  define PROF__HINTS_FN PROF__FN PROF__RACES
+#else
+#  define PROF__HINTS_FN PROF__EAGER
+#endif
+PROF__HINTS_FN bool prof__hint_fits(const char *text, const char *name) {
 #if PROF__TSAN
     size_t i = 0;
     while (i < PROF__HINTED - 1 && name[i] && text[i] == name[i]) i++;
@@ -6522,7 +6888,7 @@ PROF__FN PROF__RACES bool prof__hint_fits(const char *text, const char *name) {
 /* The number of a name by the thread's hints; 0: it must be looked up. The text that a hint points
    to is compared, as it may be of another name. It needs no lock: if the session has ended
    meanwhile, the number goes into a frame that nobody reads. */
-PROF__FN PROF__RACES uint32_t prof__name_hinted(prof__state *t, const char *name) {
+PROF__HINTS_FN uint32_t prof__name_hinted(prof__state *t, const char *name) {
     const int32_t *slot = prof__hint_of(t, name);
     for (int way = 0; way < 2; way++) {
         int32_t hint = PROF__LOAD(slot[way]);
@@ -6533,6 +6899,7 @@ PROF__FN PROF__RACES uint32_t prof__name_hinted(prof__state *t, const char *name
     return 0;
 }
 
+PROF__COLD_BEGIN
 /* Makes a name the first hint of its address; the first becomes the second. A signal handler may
    interrupt this, as each slot always holds some name of this session. */
 PROF__FN void prof__name_hint(prof__state *t, const char *name, uint32_t number) {
@@ -6566,6 +6933,7 @@ PROF__FN uint32_t prof__name_found(prof__state *t, const char *name) {
     return (PROF__PUSHED + number - 1) << 8;
 }
 
+PROF__COLD_END
 /* The site of a run-time name, shifted by 8; or PROF__NO_...: why there is none. */
 PROF__FN uint32_t prof__intern(prof__state *t, const char *name) {
     prof__tls_data *tls = prof__tls_get();
@@ -6578,6 +6946,7 @@ PROF__FN uint32_t prof__intern(prof__state *t, const char *name) {
     return site;
 }
 
+PROF__COLD_BEGIN
 /* The mark's site, shifted by 8, registered if need be; or PROF__NO_...: why there is none. */
 PROF__FN uint32_t prof__mark_resolve(prof__mark *mark) {
     uint32_t id = PROF__LOAD(mark->id);
@@ -6600,6 +6969,7 @@ PROF_API PROF__ENTRY prof__frame *prof__begin(prof__mark *mark, bool token) {
     return prof__begin_site(site, token, PROF__ENTRY_FRAME());
 }
 
+PROF__COLD_END
 PROF__INLINE prof__frame *prof__push_from(const char *name, bool token, prof__entry_frame entry) {
     prof__state *t = prof__state_here(prof__tls_get(), token);
     uint32_t site;
@@ -6618,6 +6988,7 @@ PROF_API PROF__ENTRY void prof_push(const char *name) {
     (void)prof__push_from(name, false, PROF__ENTRY_FRAME());
 }
 
+PROF__COLD_BEGIN
 #define prof__name_was_cut() PROF__COUNT(prof__loose.not_kept)
 #define prof__push_text(name) ((void)prof__push_from(name, false, PROF__ENTRY_AT(NULL)))
 #define prof__push_token(name) prof__push_from(name, true, PROF__ENTRY_AT(NULL))
@@ -6769,7 +7140,7 @@ PROF__FN void prof__unwind_here(prof__tls_data *tls, prof__state *t, const prof_
         return;
     }
     t->skipped = PROF__MIN(t->skipped, bare ? 0 : mark->dropped);
-    (void)prof__end_left(t, outer);
+    (void)prof__end_inner(t, outer);
 }
 
 PROF__CALL void prof_unwind(prof_open_zones mark) {
@@ -6855,8 +7226,6 @@ PROF__CALL void prof_tick(void) {}
 #define prof__row_open_count(row) ((row)->open_count)
 #define prof__row_overwritten(row) ((row)->overwritten)
 #define prof__row_is_cpu(row) false
-#define prof__row_latest() \
-    (prof__trace.clock == PROF_CLOCK_CPU ? prof__trace.stop_tick : UINT64_MAX)
 #define prof__row_open(row, i) ((row)->open[i])
 #define prof__open_ended(o) ((void)(o), false)
 
@@ -7201,7 +7570,7 @@ PROF__INLINE bool prof__row_add(prof__row *row, uint32_t count) {
 PROF__FN prof__state *prof__state_enter(bool make) {
     struct prof_trace *s = &prof__trace;
     prof__state *t = NULL;
-    uint32_t context = PROF_CONTEXT();
+    uint32_t context = prof__context_now();
     if (!s->open) return NULL;
     for (;;) {
         uint32_t count = s->row_count;
@@ -7831,7 +8200,6 @@ PROF__FN uint64_t prof__clock_rate(const struct prof_trace *s) {
 #define prof__open_stop(row, o) ((o)->end)
 #define prof__row_overwritten(row) 0
 #define prof__row_is_cpu(row) ((row)->context == PROF__CPU)   /* whose zones are in no sum */
-#define prof__row_latest() UINT64_MAX
 #define prof__open_ended(o) ((o)->ended)
 
 PROF__FN uint32_t prof__row_open_count(const prof__row *row) {
@@ -8073,9 +8441,12 @@ PROF__INLINE void prof__event_on_cpu(prof__out *o, const struct prof_trace *s,
     prof__out_f(o, ",\"tdur\":%t}", (s->on_cpu)(e->thread, &e->start_ns));
 }
 
-/* @STACKS */
+/* @TABLE, @STACKS */
+#define prof__metric_none(what, metric) PROF_ERROR_INVALID
+#define prof__stacks_are(s) true
+#define prof__memory_is(s) true
 #define prof__frames_of(s, e) 0u
-#define prof__frame_function(entry) (entry)
+#define prof__frame_text(x, i) ((x)->stack[i])
 #define prof__same_frames(s, a, b) true
 
 /* @RAW, @AGGREGATE */
@@ -8100,8 +8471,10 @@ PROF__INLINE void prof__row_name_read(const prof__row *row, char *text) {
 
 /* ---- on both ports ---- */
 
+PROF__COLD_END
 PROF__CALL void prof_pop(void) { prof__end_top_inline(); }
 
+PROF__COLD_BEGIN
 PROF__CALL void prof_instant(const char *name) { prof__moment_named(PROF__INSTANT, name, 0); }
 
 PROF__CALL void prof_counter(const char *name, int64_t value) {
@@ -8228,7 +8601,8 @@ enum {
     PROF__COUNTED,                       /* a number for each of count counters */
     PROF__NATIVE,                        /* bytes: the number of its call stack, see @NATIVE */
     PROF__MODULE_PUSH,                   /* text; depth: zones open */
-    PROF__MODULE_POP
+    PROF__MODULE_POP,
+    PROF__NODE                           /* number */
 };
 
 PROF__FN const void *prof__field_get(const prof_extra *x, uint32_t field) {
@@ -8485,7 +8859,7 @@ PROF__CALL void prof_set_shapes(const prof_shape *shapes, const char *const *dty
 typedef struct prof__piece { prof__long l; size_t bytes; char word[8]; } prof__piece;
 
 PROF__FN void prof__piece_put(prof__piece *to, const char *s, bool json) {
-    char c[8], *end = c + 1;
+    char c[12], *end = c + 1;
     while (*s) {
         if (json) end = prof__text_json(c, &s);
         else *c = *s++;
@@ -8538,8 +8912,9 @@ PROF__FN void prof__attribute_numbers(uint32_t type, uint32_t kind, const uint64
 }
 
 PROF__CALL void prof_set(const prof_extra *with) {
-    uint64_t flops, sequence[2];
+    uint64_t flops, node, sequence[2];
     if (!with || !PROF__LOAD(prof__on)) return;
+    node = (uint32_t)with->node_id;
     flops = (uint64_t)with->flops;
     sequence[0] = (uint64_t)with->sequence_nr;
     sequence[1] = with->fwd_thread;
@@ -8554,6 +8929,7 @@ PROF__CALL void prof_set(const prof_extra *with) {
         prof__attribute_numbers(PROF__SEQUENCE, with->scope, sequence, 2, 0);
     if (with->has & PROF_HAS_ANNOTATION)
         prof__attribute_numbers(PROF__ANNOTATION, 0, NULL, 0, 0);
+    if (with->has & PROF_HAS_NODE_ID) prof__attribute_numbers(PROF__NODE, 0, &node, 1, 0);
 }
 
 PROF_API PROF__ENTRY void prof_push_with(const char *name, const prof_extra *with) {
@@ -8588,18 +8964,123 @@ PROF__CALL void prof_module_pop(void) { prof__module_put(PROF__MODULE_POP, ""); 
    category << 32}; depth 255: no zone is open. The analysis cost of these slots has room for the
    event that memory outside of zones becomes ---- */
 
-PROF__FN void prof__memory_put(uint32_t what, uintptr_t address, uint64_t bytes,
-                               prof_device device) {
+PROF__FN bool prof__device_is(prof_device a, prof_device b) {
+    return a.type == b.type && a.index == b.index;
+}
+
+PROF__FN bool prof__device_is_host(prof_device d) {
+    return d.type == PROF_DEVICE_CPU || d.type == PROF_DEVICE_MKLDNN || d.type == PROF_DEVICE_IDEEP;
+}
+
+/* What is allocated, in a session with a schedule: a window does not see what older ones, or the
+   steps between them, allocated. Open addressing; a slot with address 0 is free. It lies behind the
+   arena of all windows. Under the lock. */
+typedef struct prof__held {
+    uintptr_t address;
+    uint64_t bytes;
+    prof_device device;
+    uint8_t category;
+} prof__held;
+static struct prof__holding {
+    bool on;                             /* there is such a session */
+    size_t count, slots;                 /* slots: 0: no such session, or no room */
+    prof__held *list;
+} prof__holding;
+
+PROF__FN size_t prof__held_home(const prof__held *b) {
+    uint64_t hash = ((uint64_t)b->address ^ (uint8_t)b->device.index) * 0x9e3779b97f4a7c15u;
+    return (size_t)(hash >> 32) % prof__holding.slots;
+}
+
+/* The slot of this block, or the free one where it would stand. */
+PROF__FN size_t prof__held_find(const prof__held *b) {
+    const prof__held *list = prof__holding.list;
+    size_t at = prof__held_home(b);
+    while (list[at].address && (list[at].address != b->address ||
+                                !prof__device_is(list[at].device, b->device)))
+        at = (at + 1) % prof__holding.slots;
+    return at;
+}
+
+/* Takes a 64th of the memory, from its end on, but below what threads still own there. */
+PROF__FN void prof__holding_open(bool on, char *memory, size_t size) {
+    struct prof__holding *h = &prof__holding;
+    size_t bytes = on ? size / 64 + 16 : 0, end = size, before = 0;
+    char *block[2];
+    while (end >= bytes && end != before) {
+        before = end;
+        for (const prof__state *t = prof__recorder.owned; t; t = t->next)
+            for (int n = 0; n < PROF__OWNED; n++)
+                if (prof__owned_block(t, n, block) && block[0] >= memory &&
+                    (size_t)(block[0] - memory) < end &&
+                    (size_t)(block[1] - memory) > end - PROF__MIN(bytes, end))
+                    end = (size_t)(block[0] - memory);
+    }
+    h->count = 0;
+    h->slots = end < bytes ? 0 : size / 64 / sizeof *h->list;
+    if (!on || !h->slots) h->slots = end = 0;
+    else end -= bytes;
+    h->list = (prof__held *)(void *)(memory + end + (16 - ((uintptr_t)memory + end) % 16) % 16);
+    if (h->slots) memset(h->list, 0, h->slots * sizeof *h->list);
+    PROF__STORE(h->on, h->slots > 1);
+}
+
+/* Is there such a session? Under the lock, if so: else another may have begun meanwhile. */
+PROF__FN bool prof__holding_lock(void) {
+    if (!PROF__LOAD(prof__holding.on) || !prof__lock_briefly()) return false;
+    if (prof__holding.on) return true;
+    prof__unlock();
+    return false;
+}
+
+/* Takes a block out, and moves up those behind it; *b: what was known of it. */
+PROF__FN void prof__held_take(prof__held *b) {
+    prof__held *list;
+    size_t hole, at, slots;
+    if (!prof__holding_lock()) return;
+    list = prof__holding.list;
+    slots = prof__holding.slots;
+    at = hole = prof__held_find(b);
+    if (list[hole].address) {
+        *b = list[hole];
+        prof__holding.count--;
+        while (list[at = (at + 1) % slots].address) {
+            size_t home = prof__held_home(list + at);
+            if ((at - home + slots) % slots < (at - hole + slots) % slots) continue;
+            list[hole] = list[at];
+            hole = at;
+        }
+        list[hole].address = 0;
+    }
+    prof__unlock();
+}
+
+/* Notes a block; what does not fit is as if it had not been seen, and counted. */
+PROF__FN void prof__held_put(const prof__held *b) {
+    struct prof__holding *h = &prof__holding;
+    size_t at;
+    if (!prof__holding_lock()) return;
+    at = prof__held_find(b);
+    if (h->list[at].address || h->count < h->slots - h->slots / 4 - 1) {
+        h->count += !h->list[at].address;
+        h->list[at] = *b;
+    } else {
+        PROF__COUNT(prof__loose.not_kept);
+    }
+    prof__unlock();
+}
+
+PROF__FN void prof__memory_put(uint32_t what, const prof__held *b) {
     prof__long l;
     prof__frame *top;
     if (!prof__wanted(PROF__WANTS_MEMORY)) return;
     if (!prof__long_open(&l, 4, PROF__WANTS_DETAILS | PROF__WANTS_MEMORY)) return;
     top = PROF__LOAD(l.t->hot.top);
     l.at = l.begin + 1;
-    prof__long_put(&l, (uint64_t)address);
-    prof__long_put(&l, bytes);
-    prof__long_put(&l, (uint64_t)l.tls->category << 32 | (uint32_t)(uint8_t)device.index << 24 |
-                           (uint32_t)device.type << 16 |
+    prof__long_put(&l, (uint64_t)b->address);
+    prof__long_put(&l, b->bytes);
+    prof__long_put(&l, (uint64_t)b->category << 32 | (uint32_t)(uint8_t)b->device.index << 24 |
+                           (uint32_t)b->device.type << 16 |
                            (top > l.t->hot.bottom ? top[-1].depth : 255u) << 8 | what);
     prof__long_close(&l, PROF__MEMORY, prof__state_now(l.t));
 }
@@ -8621,17 +9102,21 @@ PROF__FN prof__memory prof__memory_get(const prof__item *i, uint32_t *depth) {
 }
 
 PROF__CALL void prof_memory_alloc(const void *pointer, size_t bytes, prof_device device) {
+    prof__held b = { (uintptr_t)pointer, bytes, device, prof__tls_get()->category };
     if (!pointer && !bytes) return;
     if ((uint64_t)bytes >> 63) {   /* no comparison: size_t may have 32 bits */
         if (PROF__LOAD(prof__on)) PROF__COUNT(prof__loose.rejected);
         return;
     }
-    prof__memory_put(pointer ? PROF__ALLOCATED : PROF__NO_MEMORY, (uintptr_t)pointer, bytes,
-                     device);
+    if (pointer) prof__held_put(&b);
+    prof__memory_put(pointer ? PROF__ALLOCATED : PROF__NO_MEMORY, &b);
 }
 
 PROF__CALL void prof_memory_free(const void *pointer, prof_device device) {
-    if (pointer) prof__memory_put(PROF__FREE, (uintptr_t)pointer, 0, device);
+    prof__held b = { (uintptr_t)pointer, 0, device, 0 };
+    if (!pointer) return;
+    prof__held_take(&b);
+    prof__memory_put(PROF__FREE, &b);
 }
 
 PROF__CALL prof_memory_kind prof_memory_category(prof_memory_kind kind) {
@@ -8743,7 +9228,11 @@ PROF__CALL void *prof_context_switch(void *context) {
     prof__state *from = NULL, *to = NULL;
     uintptr_t handle = 0;
     bool leaves = false;
-    if (!on || !prof__enter(tls)) return NULL;
+    int cancel = prof__cancel_off();     /* as in prof__attach */
+    if (!on || !prof__enter(tls)) {
+        prof__cancel_back(cancel);
+        return NULL;
+    }
     if (prof__lock_briefly()) {
         if (PROF__LOAD(prof__on) == on) {
             if (tls->generation == on) from = prof__tls_state(tls);
@@ -8767,6 +9256,7 @@ PROF__CALL void *prof_context_switch(void *context) {
         tls->generation = to ? on : 1;
     }
     prof__leave(tls);
+    prof__cancel_back(cancel);
     return (void *)handle;
 }
 
@@ -8868,6 +9358,26 @@ PROF__FN bool prof__json_members(const char *s) {
     return !*s;
 }
 
+/* One `"key":value` of the members of an object. */
+typedef struct prof__member { const char *key, *value; size_t key_size, value_size; } prof__member;
+
+/* Reads the next member, after *at; false: there is none, or it is not JSON. */
+PROF__FN bool prof__member_next(const char **at, prof__member *m) {
+    const char *p = *at;
+    (void)prof__json_sign(&p, ',');
+    prof__json_space(&p);
+    m->key = p;
+    if (!prof__json_string(&p)) return false;
+    m->key_size = (size_t)(p - m->key);
+    if (!prof__json_sign(&p, ':')) return false;
+    prof__json_space(&p);
+    m->value = p;
+    if (!prof__json_value(&p, 0)) return false;
+    m->value_size = (size_t)(p - m->value);
+    *at = p;
+    return true;
+}
+
 /* ---- @SYMBOLS: addresses to names: what is mapped where, and the symbols of ELF files ----
 
    This room names the addresses that @FUNCTIONS and @NATIVE found, when a trace is read.
@@ -8941,7 +9451,7 @@ PROF__FN uint32_t prof__symbol_at(const prof__symbols *n, uintptr_t address) {
 
 /* A line of /proc/self/maps. It is read only by calls that are safe in signal handlers. */
 typedef struct prof__map {
-    int file;
+    int file, cancel;
     size_t at, size;                     /* of what is in buf */
     uintptr_t low, high;
     bool code;                           /* it may be executed */
@@ -8953,8 +9463,15 @@ typedef struct prof__map {
 PROF__FN bool prof__map_open(prof__map *m, char *path) {
     m->path = path;
     m->at = m->size = 0;
+    m->cancel = prof__cancel_off();
     m->file = open("/proc/self/maps", O_RDONLY);
+    if (m->file < 0) prof__cancel_back(m->cancel);
     return m->file >= 0;
+}
+
+PROF__FN void prof__map_close(prof__map *m) {
+    close(m->file);
+    prof__cancel_back(m->cancel);
 }
 
 /* -1: the end */
@@ -9179,7 +9696,7 @@ PROF__FN void prof__symbols_name(prof__symbols *n) {
         for (uint32_t i = n->first; i < n->end; i++)
             if (!*n->list[i].text) prof__symbol_set(n, i, "??", n->list[i].address - 1);
     }
-    close(m.file);
+    prof__map_close(&m);
 }
 #else
 /* Windows tells modules, but no names. */
@@ -9241,6 +9758,7 @@ struct prof__instrumented {
     uint32_t id, asked;                  /* its site, shifted by 8; or PROF__NO_... in `asked` */
 };
 enum { PROF__EXCLUDED = 1 };             /* generations begin at 2 */
+enum { PROF__FUNCTIONS = PROF_MAX_SITES * 2 };   /* a quarter stays free */
 /* Written under the lock; threads look functions up without it: an address is written last. */
 static struct prof__functions {
     uint32_t unnamed, refused;
@@ -9248,17 +9766,22 @@ static struct prof__functions {
     const char *file;                    /* the last source file that was copied */
     bool excludes;                       /* some functions are no zones */
     char path[PROF__MAP_PATH], name[1024];   /* of what is being read */
-    struct prof__instrumented list[PROF_MAX_SITES * 2 + 1];
+    struct prof__instrumented list[PROF__FUNCTIONS];
 } prof__functions;
+
+/* Where a function is in the list, unless another one was there first. */
+PROF__INLINE struct prof__instrumented *prof__function_slot(uintptr_t address) {
+    uint64_t slots = PROF__FUNCTIONS;
+    return prof__functions.list + ((uint32_t)address * 2654435761u * slots >> 32);
+}
 
 /* The slot of the function at an address, or where there is none, a free one. */
 PROF__FN struct prof__instrumented *prof__function_find(uintptr_t address) {
-    const uint32_t slots = PROF_MAX_SITES * 2 + 1;
-    uint32_t i = (uint32_t)((address >> 4) * 2654435761u) % slots;
+    struct prof__instrumented *f = prof__function_slot(address);
     uintptr_t there;
-    while ((there = PROF__ACQUIRE(prof__functions.list[i].address)) != 0 && there != address)
-        i = i + 1 == slots ? 0 : i + 1;
-    return prof__functions.list + i;
+    while ((there = PROF__ACQUIRE(f->address)) != 0 && there != address)
+        if (++f == prof__functions.list + PROF__FUNCTIONS) f = prof__functions.list;
+    return f;
 }
 
 /* Fills the slot of a function, unless too many have no site already. Under the lock. */
@@ -9279,15 +9802,12 @@ PROF__FN uint32_t prof__function_add(struct prof__instrumented *f, uintptr_t add
     return id;
 }
 
-/* A function's site, shifted by 8, asked for once a generation; PROF__NO_...: why it has none. */
-PROF__FN uint32_t prof__function_site(const prof__state *t, uintptr_t address) {
+/* The slow path of prof__function_site. */
+PROF__FN uint32_t prof__function_ask(const prof__state *t, uintptr_t address) {
     struct prof__instrumented *f = prof__function_find(address);
-    uint32_t id = PROF__NO_ROOM;
-    if (PROF__ACQUIRE(f->address) == address) {
-        uint32_t asked = PROF__ACQUIRE(f->asked);
-        id = PROF__LOAD(f->id);
-        if (id > PROF__NO_LOCK || asked == t->generation) return id;
-    }
+    uint32_t id;
+    if (PROF__ACQUIRE(f->address) == address && PROF__ACQUIRE(f->asked) == t->generation)
+        return PROF__LOAD(f->id);
     if (prof__sites_full() && PROF__LOAD(prof__sites.others)) return PROF__NO_ROOM;
     if (!prof__lock_briefly()) return PROF__NO_LOCK;
     f = prof__function_find(address);
@@ -9297,15 +9817,19 @@ PROF__FN uint32_t prof__function_site(const prof__state *t, uintptr_t address) {
     return id;
 }
 
-void __cyg_profile_func_enter(void *function, void *caller) PROF__QUIET;
-void __cyg_profile_func_exit(void *function, void *caller) PROF__QUIET;
+/* A function's site, shifted by 8, asked for once a generation; PROF__NO_...: why it has none. */
+PROF__FN uint32_t prof__function_site(const prof__state *t, uintptr_t address) {
+    const struct prof__instrumented *f = prof__function_find(address);
+    bool known = PROF__ACQUIRE(f->address) == address && PROF__LOAD(f->id) > PROF__NO_LOCK;
+    return PROF__LIKELY(known) ? PROF__LOAD(f->id) : prof__function_ask(t, address);
+}
 
 /* Is the zone of frame f this function's? 0: is it any function's? */
 PROF__INLINE bool prof__is_function(const prof__state *t, const prof__frame *f,
                                     uintptr_t function) {
     const prof__origin *o = prof__origin_of(t, f);
-    return (!function || o->function == function) &&
-           o->site_kind == (f->site | PROF__BY_FUNCTION) && o->start == f->start;
+    return (function ? o->function == function : o->function > PROF__BY_SCOPE) &&
+           prof__origin_fits(o, f);
 }
 
 /* How many zones are open up to the innermost one of this function, whose frame is *at; 0: it has
@@ -9327,7 +9851,7 @@ PROF__INLINE bool prof__functions_left(const prof__state *t, prof__entry_frame h
     const prof__frame *f = t->hot.top;
     while (f > t->hot.bottom && !prof__is_function(t, f - 1, 0)) f--;
     return PROF__LOAD(t->deep.open) ||
-           (f > t->hot.bottom && prof__origin_of(t, f - 1)->stack <= here.stack);
+           (f > t->hot.bottom && prof__is_over(prof__origin_of(t, f - 1), here));
 }
 
 /* Ends the functions that longjmp left, and all that is in them. */
@@ -9336,7 +9860,7 @@ PROF__FN void prof__functions_heal(prof__tls_data *tls, prof__state *t, prof__en
     size_t zones;
     if (!prof__enter(tls)) return;
     while (prof__is_open(t) && (zones = prof__function_zones(t, 0, &f)) != 0 &&
-           prof__is_left(t, f, here)) {
+           prof__is_left(t, f, &here)) {
         t->skipped = 0;                  /* nor will begins that were dropped in it have an end */
         if (!prof__end_left(t, zones - 1)) break;
     }
@@ -9349,11 +9873,14 @@ PROF__FN void prof__functions_heal(prof__tls_data *tls, prof__state *t, prof__en
 
 /* A function ends that may not be the innermost zone. Dropped begins end first, in any case; then
    the zones in its zone, which longjmp left. False: this session has no zone of it, so that its
-   end must end nothing. */
+   end must end nothing. Where no zone is open it began before the session, as main does that calls
+   prof_start: no fault. */
 PROF__FN bool prof__function_heal(prof__tls_data *tls, prof__state *t, uintptr_t function) {
     const prof__frame *f;
     size_t zones;
-    if (t->skipped || t->hot.top <= t->hot.bottom || !prof__enter(tls)) return true;
+    if (!t->skipped && t->hot.top <= t->hot.bottom)
+        return t->hot.bottom > t->frames || *prof__skipped_here(tls);
+    if (t->skipped || !prof__enter(tls)) return true;
     zones = prof__is_open(t) ? prof__function_zones(t, function, &f) : 0;
     if (zones) (void)prof__end_left(t, zones);
     else PROF__BUMP(t->counts.unbalanced, 1);
@@ -9376,46 +9903,123 @@ PROF__INLINE bool prof__is_excluded(uintptr_t function) {
            PROF__LOAD(prof__function_find(function)->asked) == PROF__EXCLUDED;
 }
 
-void __cyg_profile_func_enter(void *function, void *caller) {
-    prof__tls_data *tls = prof__tls_get();
-    prof__entry_frame here = PROF__ENTRY_FRAME();
-    prof__frame *opened = NULL;
+/* Is the zone that is to end now this function's? */
+PROF__FN bool prof__function_ends(prof__tls_data *tls, uintptr_t function) {
     prof__state *t;
+    if (tls->generation != PROF__LOAD(prof__on))
+        return tls->hot != &prof__nowhere || tls->stale || *prof__skipped_here(tls);
+    t = prof__tls_state(tls);
+    return (!t->skipped && !PROF__LOAD(t->deep.open) && t->hot.top > t->hot.bottom &&
+            prof__is_function(t, t->hot.top - 1, function)) ||
+           prof__function_heal(tls, t, function);
+}
+
+/* Begins the zone of a function, whatever it takes. */
+PROF__FN void prof__function_begin(uintptr_t function, const void *returns, const void *frame,
+                                   uintptr_t stack) {
+    prof__tls_data *tls = prof__tls_get();
+    prof__entry_frame here = { returns, frame, stack, function };
+    prof__state *t = prof__is_excluded(function) ? NULL : prof__state_here(tls, false);
+    prof__frame *opened = NULL;
     uint32_t site;
-    (void)caller;
-    if (tls->inside || tls->busy || !PROF__LOAD(prof__on)) return;
-    if (prof__is_excluded((uintptr_t)function)) return;
-    tls->inside = true;
-    here.function = (uintptr_t)function;
-    t = prof__state_here(tls, false);
     if (t && prof__functions_left(t, here)) prof__functions_heal(tls, t, here);
-    site = t ? prof__function_site(t, (uintptr_t)function) : 0;
+    site = t ? prof__function_site(t, function) : 0;
 #if PROF__FAST
     if (site > PROF__NO_LOCK) opened = prof__frame_open(&t->hot, site);
 #endif
     if (t && !opened) opened = prof__begin_site(site, false, here);
-    if (opened) prof__origin_set(t, opened - 1, PROF__BY_FUNCTION, here);
+    if (opened) prof__origin_set(prof__origin_of(t, opened - 1), opened - 1, here);
     tls->inside = false;
 }
 
-/* Is the zone that is to end now this function's? */
-PROF__INLINE bool prof__function_ends(prof__tls_data *tls, uintptr_t function) {
+/* Ends it: first what longjmp left in it. */
+PROF__FN void prof__function_end(uintptr_t function) {
+    prof__tls_data *tls = prof__tls_get();
+    if (!PROF__LOAD(prof__on) || prof__is_excluded(function)) return;
+    tls->inside = true;
+    if (prof__function_ends(tls, function)) prof__end_top_inline();
+    tls->inside = false;
+}
+PROF__COLD_END
+
+/* The origin of frame f, by bytes: by elements it takes two more shifts. */
+PROF__INLINE prof__origin *prof__origin_at(const prof__state *t, const prof__frame *f) {
+    ptrdiff_t bytes = (const char *)f - (const char *)t->frames;
+    bytes = bytes * (ptrdiff_t)sizeof(prof__origin) / (ptrdiff_t)sizeof *f;
+    return (prof__origin *)(void *)((char *)t->origins + bytes);
+}
+
+/* The two as most functions begin and end: the site is known, and the innermost zone is a
+   function's, which longjmp did not leave. False: nothing was done. While deep zones are open, or
+   begins were dropped, last is 0. */
+PROF__INLINE bool prof__function_began(prof__tls_data *tls, uintptr_t function,
+                                       prof__entry_frame here) {
+#if PROF__FAST
+    const struct prof__instrumented *i = prof__function_slot(function);
     prof__state *t;
-    if (tls->generation != PROF__LOAD(prof__on)) return true;
+    prof__frame *f;
+    prof__origin *o;
+    uint32_t site;
+    if (tls->generation != PROF__LOAD(prof__on)) return false;
+    if (PROF__ACQUIRE(i->address) != function) return false;
+    site = PROF__LOAD(i->id);
+    if (site <= PROF__NO_LOCK || PROF__LOAD(i->asked) == PROF__EXCLUDED) return false;
     t = prof__tls_state(tls);
-    return PROF__LIKELY(!t->skipped && !PROF__LOAD(t->deep.open) && t->hot.top > t->hot.bottom &&
-                        prof__is_function(t, t->hot.top - 1, function)) ||
-           prof__function_heal(tls, t, function);
+    f = t->hot.top;
+    o = prof__origin_at(t, f);
+    here.function = function;
+    if (f > t->hot.bottom && (!prof__origin_fits(o - 1, f - 1) || prof__is_over(o - 1, here)))
+        return false;
+    if (!prof__frame_open(&t->hot, site)) return false;
+    prof__origin_set(o, f, here);
+    return true;
+#else
+    return (void)tls, (void)function, (void)here, false;
+#endif
+}
+
+PROF__INLINE bool prof__function_ended(prof__tls_data *tls, uintptr_t function) {
+#if PROF__FAST
+    const prof__state *t;
+    const prof__origin *o;
+    prof__frame *top;
+    if (tls->generation != PROF__LOAD(prof__on)) return false;
+    t = prof__tls_state(tls);
+    top = t->hot.top;
+    o = prof__origin_at(t, top) - 1;
+    return top > t->hot.bottom && o->function == function && prof__origin_fits(o, top - 1) &&
+           prof__frame_close(top);
+#else
+    return (void)tls, (void)function, false;
+#endif
+}
+
+void __cyg_profile_func_enter(void *function, void *caller) PROF__ENTRY;
+void __cyg_profile_func_exit(void *function, void *caller) PROF__QUIET;
+
+void __cyg_profile_func_enter(void *function, void *caller) {
+    prof__tls_data *tls = prof__tls_get();
+    (void)caller;
+    if ((tls->inside | tls->busy) != 0) return;
+    tls->inside = true;
+    PROF__SIGNAL_FENCE();
+    if (PROF__LIKELY(prof__function_began(tls, (uintptr_t)function, PROF__ENTRY_FRAME())) ||
+        !PROF__LOAD(prof__on)) {
+        PROF__SIGNAL_FENCE();
+        tls->inside = false;
+    } else {
+        prof__entry_frame here = PROF__ENTRY_FRAME();
+        prof__function_begin((uintptr_t)function, here.returns, here.frame, here.stack);
+    }
 }
 
 void __cyg_profile_func_exit(void *function, void *caller) {
     prof__tls_data *tls = prof__tls_get();
     (void)caller;
-    if (tls->inside || tls->busy || prof__is_excluded((uintptr_t)function)) return;
-    tls->inside = true;
-    if (prof__function_ends(tls, (uintptr_t)function)) prof__end_top_inline();
-    tls->inside = false;
+    if ((tls->inside | tls->busy) == 0 && !prof__function_ended(tls, (uintptr_t)function))
+        prof__function_end((uintptr_t)function);
 }
+PROF__COLD_BEGIN
 
 #if defined(__linux__)
 /* Names a function that has none yet. False: there is no room for its name. */
@@ -9446,7 +10050,7 @@ PROF__FN void prof__function_visit(void *user, prof__elf *elf, const PROF__ELF(S
 
 /* A function in this range that has no name yet; 0: there is none. */
 PROF__FN uintptr_t prof__function_within(uintptr_t low, uintptr_t high) {
-    for (uint32_t i = 0; i < PROF_MAX_SITES * 2 + 1; i++) {
+    for (uint32_t i = 0; i < PROF__FUNCTIONS; i++) {
         const struct prof__instrumented *f = prof__functions.list + i;
         if (f->address >= low && f->address < high && f->id > PROF__NO_LOCK &&
             prof__sites.list[f->id >> 8].name[0] == '0') return f->address;
@@ -9480,7 +10084,7 @@ PROF__FN void prof__functions_name(void) {
         if (address && prof__map_functions(&m, address, &shift, prof__function_visit, NULL))
             prof__functions_offset(&m, shift);
     }
-    close(m.file);
+    prof__map_close(&m);
     PROF__STORE(prof__functions.foreign, prof__functions.unnamed);
 #endif
 }
@@ -9496,7 +10100,7 @@ PROF__FN void prof__functions_forget(void) {
     while (more) {
         more = prof__map_next(&m);
         if (more && !m.code) continue;
-        for (uint32_t i = 0; i < PROF_MAX_SITES * 2 + 1; i++) {
+        for (uint32_t i = 0; i < PROF__FUNCTIONS; i++) {
             struct prof__instrumented *f = prof__functions.list + i;
             if (f->address < from || f->address >= (more ? m.low : UINTPTR_MAX)) continue;
             PROF__STORE(f->asked, 0u);
@@ -9505,7 +10109,7 @@ PROF__FN void prof__functions_forget(void) {
         from = m.high;
     }
     prof__unlock();
-    close(m.file);
+    prof__map_close(&m);
 }
 
 /* Excludes a function that is named. It needs no site, only a slot in the list. */
@@ -9526,7 +10130,7 @@ PROF__FN void prof__exclude_visit(void *user, prof__elf *elf, const PROF__ELF(Sy
 /* A session begins: excludes the functions of desc.exclude, and no others. False: names cannot be
    read here. Under the lock. */
 PROF__FN bool prof__functions_exclude(const char *names) {
-    for (uint32_t i = 0; prof__functions.excludes && i < PROF_MAX_SITES * 2 + 1; i++)
+    for (uint32_t i = 0; prof__functions.excludes && i < PROF__FUNCTIONS; i++)
         if (prof__functions.list[i].asked == PROF__EXCLUDED)
             PROF__STORE(prof__functions.list[i].asked, 0u);
     PROF__STORE(prof__functions.excludes, false);
@@ -9539,7 +10143,7 @@ PROF__FN bool prof__functions_exclude(const char *names) {
     if (!prof__map_open(&m, path)) return false;
     while (prof__map_next(&m))
         if (!m.offset) (void)prof__map_functions(&m, m.low, &shift, prof__exclude_visit, list);
-    close(m.file);
+    prof__map_close(&m);
     return true;
 #else
     return !names;
@@ -9548,7 +10152,7 @@ PROF__FN bool prof__functions_exclude(const char *names) {
 
 /* Is a zone of this name a function that the compiler instrumented? */
 PROF__FN bool prof__is_function_name(const char *name) {
-    for (uint32_t i = 0; i < PROF_MAX_SITES * 2 + 1; i++) {
+    for (uint32_t i = 0; i < PROF__FUNCTIONS; i++) {
         const struct prof__instrumented *f = prof__functions.list + i;
         if (PROF__ACQUIRE(f->address) && PROF__LOAD(f->id) > PROF__NO_LOCK &&
             strcmp(prof__site(f->id >> 8)->name, name) == 0) return true;
@@ -9666,7 +10270,7 @@ PROF__FN prof__bounds prof__stack_find(uintptr_t at) {
             found.low = m.low;
             found.high = m.high;
         }
-    close(m.file);
+    prof__map_close(&m);
 #  endif
     return found;
 }
@@ -9786,38 +10390,45 @@ PROF__FN const char *prof__native_check(prof_stack how) {
 
 /* ---- the stacks of a trace's events ---- */
 
-PROF__FN const prof_extra *prof__native_of(const prof_event *e) {
-    return e->extra && e->extra->has & PROF__HAS_NATIVE ? e->extra : NULL;
+/* The event's extra, if its stack is none of zones. */
+PROF__FN const prof_extra *prof__stack_of(const prof_event *e) {
+    const prof_extra *x = e->extra;
+    return x && x->stack_count && !(x->has & PROF__HAS_PATH) ? x : NULL;
 }
 
-/* How many native frames an event has beyond its parent's: the outer ones are the parent's, but for
-   the address in its innermost function, which has gone on. */
+/* How many frames, native ones or the program's own, an event has beyond those of its parent's
+   stack, counted from the outermost. The parent's innermost native address has gone on; without its
+   other ones a native stack is broken, and shows none. */
 PROF__FN uint32_t prof__frames_of(const struct prof_trace *s, const prof_event *e) {
-    const prof_extra *x = prof__native_of(e), *up;
-    uint32_t n;
+    const prof_extra *x = prof__stack_of(e), *up;
+    uint32_t n, left;
+    bool native;
     if (!x) return 0;
-    up = e->parent == PROF_NONE ? NULL : prof__native_of(s->events + e->parent);
-    if (!up) return x->stack_count;
-    if (x->stack_count < up->stack_count) return 0;
-    n = x->stack_count - up->stack_count;
-    for (uint32_t i = 1; i < up->stack_count; i++)
-        if (strcmp(x->stack[n + i], up->stack[i]) != 0) return 0;
-    return n;
+    up = e->parent == PROF_NONE ? NULL : prof__stack_of(s->events + e->parent);
+    native = x->has & PROF__HAS_NATIVE;
+    if (!up || (!native && up->has & PROF__HAS_NATIVE)) return x->stack_count;
+    for (n = x->stack_count, left = up->stack_count; n && left; n--, left--)
+        if (strcmp(prof__text(x->stack[n - 1]), prof__text(up->stack[left - 1])) != 0) break;
+    if (!native) return n;
+    return left > 1 || n < left ? 0 : n - left;
 }
 
-/* The function of an entry `file(line): function`; the whole entry where that is not known. */
-PROF__FN const char *prof__frame_function(const char *entry) {
-    const char *name = strstr(entry, "): ");
+/* An entry of a stack; of a native one `file(line): function` the function, where it is known. */
+PROF__FN const char *prof__frame_text(const prof_extra *x, uint32_t i) {
+    const char *entry = prof__text(x->stack[i]);
+    const char *name = x->has & PROF__HAS_NATIVE ? strstr(entry, "): ") : NULL;
     return name && strcmp(name, "): ??") != 0 ? name + 3 : entry;
 }
 
 PROF__FN bool prof__same_frames(const struct prof_trace *s, const prof_event *a,
                                 const prof_event *b) {
-    uint32_t n = prof__frames_of(s, a);
+    uint32_t n;
+    if (!a->extra && !b->extra) return true;
+    n = prof__frames_of(s, a);
     if (n != prof__frames_of(s, b)) return false;
     for (uint32_t i = 0; i < n; i++)
-        if (strcmp(prof__frame_function(a->extra->stack[i]),
-                   prof__frame_function(b->extra->stack[i])) != 0) return false;
+        if (strcmp(prof__frame_text(a->extra, i), prof__frame_text(b->extra, i)) != 0)
+            return false;
     return true;
 }
 
@@ -9904,11 +10515,13 @@ PROF__FN int prof__perf_open_one(uint32_t i) {
 
 PROF__FN void prof__perf_close(void) {
     uint32_t count = prof__perf.count;
+    int cancel = prof__cancel_off();
     prof__perf.count = 0;
     prof__perf.number = 0;
     PROF__SIGNAL_FENCE();                /* a signal handler's zone reads no closed file */
     for (uint32_t i = 0; i < count; i++) close(prof__perf.file[i]);
     memset(&prof__perf, 0, sizeof prof__perf);
+    prof__cancel_back(cancel);
 }
 
 /* Opens the calling thread's counters for this session. After a failure it does not try again. */
@@ -9966,13 +10579,13 @@ PROF__FN const char *prof__counters_take(const char *list, bool numbers) {
         size_t n = strcspn(list, ",");
         (void)prof__text_f(c->names[i], sizeof c->names[i], "%b", list, n);
         if (full) return ": counters and numbers are four at most";
-        c->count++;
+        PROF__STORE(c->count, c->count + 1);
         if (!n || n >= sizeof c->names[i]) return ": a name is empty, or has over 31 bytes";
         for (uint32_t k = 0; k < i; k++)
             if (strcmp(c->names[i], c->names[k]) == 0) return ": it is there twice";
         if (!numbers && !prof__counter_parse(c->names[i], c->type + i, c->config + i))
             return ": not known here (see prof_hw_counter_name)";
-        c->numbers += numbers;
+        PROF__STORE(c->numbers, c->numbers + numbers);
         list += n;
         if (!*list) return NULL;
     }
@@ -9982,7 +10595,8 @@ PROF__FN const char *prof__counters_take(const char *list, bool numbers) {
 PROF__FN const char *prof__counters_start(const prof_desc *d) {
     struct prof__counting *c = &prof__counting;
     const char *why = NULL, *field = "hw_counters";
-    c->count = c->numbers = 0;
+    PROF__STORE(c->count, 0u);           /* threads may read both */
+    PROF__STORE(c->numbers, 0u);
     if (d->hw_counters) why = prof__counters_take(d->hw_counters, false);
     if (!why && d->hw_counters) why = prof__counters_test();
     if (!why) field = "numbers";
@@ -9991,7 +10605,8 @@ PROF__FN const char *prof__counters_start(const prof_desc *d) {
     if (!why) return NULL;
     (void)PROF__FAIL(PROF_ERROR_UNSUPPORTED, "prof_desc.%s has \"%s\"%s", field,
                      c->names[PROF__MAX(c->count, 1u) - 1], why);
-    c->count = c->numbers = 0;
+    PROF__STORE(c->count, 0u);
+    PROF__STORE(c->numbers, 0u);
     return prof__errors.texts[PROF_ERROR_UNSUPPORTED];
 }
 
@@ -10001,11 +10616,15 @@ PROF__FN uint64_t prof__counters_read(const prof__state *t, uint64_t *values) {
     uint32_t hardware = prof__counting.count - prof__counting.numbers;
     uint64_t opening = 1;
 #ifdef PROF__PERF
+    int cancel;
     if (hardware && !prof__perf_open()) return 0;
+    if (hardware) opening = prof__perf.number;
+    cancel = hardware ? prof__cancel_off() : 0;
     for (uint32_t i = 0; hardware && i < prof__perf.count; i++)
         if (read(prof__perf.file[i], values + i, sizeof *values) != (ssize_t)sizeof *values)
-            return 0;
-    if (hardware) opening = prof__perf.number;
+            opening = 0;
+    if (hardware) prof__cancel_back(cancel);
+    if (!opening) return 0;
 #endif
     for (uint32_t i = 0; i < prof__counting.numbers; i++)
         values[hardware + i] = t->counters.added[i];
@@ -10425,12 +11044,17 @@ PROF__FN void prof__read_attribute(prof__details *d, const prof__record *c,
     p.d = d;
     if (type == PROF__MODULE_PUSH) prof__read_module(&p, depth, bytes);
     if (type == PROF__MODULE_POP) prof__read_module_end(depth);
-    if (!type || type >= PROF__MODULE_PUSH || depth >= d->max_depth) return;
+    if (!type || type == PROF__MODULE_PUSH || type == PROF__MODULE_POP || type > PROF__NODE ||
+        depth >= d->max_depth) return;
     z = prof__read_pending(d, depth);
     x = z->extra;
     switch (type) {
     case PROF__ARGUMENT: prof__read_argument(z, &p, bytes); break;
     case PROF__ANNOTATION: z->annotation = true; break;
+    case PROF__NODE:
+        x->node_id = (int32_t)(uint32_t)prof__payload_number(&p);
+        x->has |= PROF_HAS_NODE_ID;
+        break;
     case PROF__NATIVE: prof__read_native(x, bytes); break;
     case PROF__FLOPS:
         number = prof__payload_number(&p);
@@ -10596,7 +11220,8 @@ typedef struct prof__reader {
     uint64_t first_start[PROF__LEVELS];  /* of such a zone: when the first zone in it began */
     uint64_t after[PROF__LEVELS];        /* and when the zone before it ended: it begins later */
     prof__cursor k;
-    uint64_t latest;                     /* ends are at most this */
+    uint64_t back;                       /* ticks by which the clock went back between zones */
+    uint64_t most;                       /* hosted: an end behind it is of a damaged record */
     uint64_t lost;
     uint64_t oldest;                     /* end of the first record that a ring holds */
     prof__scale scale;
@@ -10676,25 +11301,36 @@ PROF__FN void prof__read_lost(prof__reader *r, uint32_t down_to) {
         z.end = r->k.last;
         r->lost++;
         if (PROF__BARE) prof__read_place(r, &z, r->feed->take);   /* stacks have a bound there */
-        else prof__read_zone(r, z.end, z.end - z.start, z.depth, z.flags);   /* no copy of that */
+        else prof__read_zone(r, z.end - r->back, z.end - z.start, z.depth, z.flags);   /* no copy */
     }
 }
 
 /* The end of a zone that does not follow the one before, or does not hold what is within it. A
    signal handler that came between the time of the end and its claim has a zone within it that
-   ended later, and may have written a clock record. Else the clock went back. */
+   ended later, and may have written a clock record. A zone that begins after all in it has ended is
+   not the one around them, which is lost. Else the clock went back: within a zone that holds
+   others, which lasts as long as they, or before one that holds none. From there on the thread's
+   time goes on from where it was. It is not counted here, as sums cannot tell: the zones in which
+   it went back are, wherever prof__went_back finds them. */
 PROF__FN uint64_t prof__read_late(prof__reader *r, uint32_t depth, uint64_t end,
                                   uint64_t *duration) {
-    const uint64_t wrap = (uint64_t)1 << 32;
-    uint64_t start = end - *duration;
-    bool held = !PROF__BARE && r->pending > depth && *duration <= end;
-    if (held && start > r->first_start[depth] && start >= wrap &&
-        start - wrap <= r->first_start[depth]) start -= wrap;
-    if (start + *duration >= r->k.last) return start + *duration;
-    if (PROF__BARE) return r->k.last;    /* prof__cursor_end counted it */
-    if (!held || start > r->first_start[depth]) prof__clock_back();
-    else *duration = r->k.last - start;
-    return r->k.last;
+    const uint64_t wrap = (uint64_t)1 << 32, first = r->first_start[depth], last = r->k.last;
+    bool back = *duration == PROF__BACK || (!*duration && r->back);
+    uint64_t start = end - (back ? 0 : PROF__MIN(*duration, end));
+    if (PROF__BARE) return PROF__MAX(end, last);   /* prof__cursor_end counted it */
+    if (r->pending <= depth) {
+        *duration = end - start;
+        r->back += last - start;
+        return last + *duration;
+    }
+    if (!back && start > first && start >= wrap && start - wrap <= first) {
+        start -= wrap;
+        end -= wrap;
+    }
+    if (!back && start > first && start >= last) return end;
+    end = PROF__MAX(end, last);
+    *duration = end - (back ? first : PROF__MIN(start, first));
+    return end;
 }
 
 PROF__EAGER void prof__read_zone_inline(prof__reader *r, uint64_t end, uint64_t duration,
@@ -10702,6 +11338,7 @@ PROF__EAGER void prof__read_zone_inline(prof__reader *r, uint64_t end, uint64_t 
                                          prof__taker *take) {
     prof__zone z;
     z.depth = site_depth & 0xff;
+    if (!PROF__BARE) end += r->back;
     if (PROF__UNLIKELY(z.depth >= prof__trace.max_depth ||
                        ((PROF__BARE || site_depth >> 8 > PROF__ACQUIRE(prof__sites.count)) &&
                         !prof__site_known(site_depth >> 8)))) {   /* a call, for pushed names */
@@ -10710,17 +11347,19 @@ PROF__EAGER void prof__read_zone_inline(prof__reader *r, uint64_t end, uint64_t 
     }
     if (PROF__UNLIKELY(r->pending > z.depth + 1)) prof__read_lost(r, z.depth + 1);
     if (PROF__UNLIKELY(end < r->k.last || (r->pending > z.depth &&
-                                           end > r->first_start[z.depth] + duration)))
+                                           end - duration > r->first_start[z.depth]))) {
         end = prof__read_late(r, z.depth, end, &duration);
+        if (r->pending > z.depth && r->first_start[z.depth] < end - PROF__MIN(duration, end))
+            prof__read_lost(r, z.depth);
+    }
     z.start = duration > end ? end : end - duration;
     z.end = end;
-    if (!PROF__BARE && PROF__UNLIKELY(end > r->latest)) {   /* it ended during prof_stop */
-        z.end = r->latest;
+    if (!PROF__BARE && PROF__UNLIKELY(end > r->most)) {
+        z.end = r->most;
         z.start = PROF__MIN(z.start, z.end);
     }
     z.site = site_depth >> 8;
     z.flags = flags;
-    if (r->pending > z.depth && r->first_start[z.depth] < z.start) prof__read_lost(r, z.depth);
     prof__read_place(r, &z, take);
 }
 
@@ -10738,7 +11377,7 @@ PROF__FN void prof__read_moment(prof__reader *r, const prof__item *i) {
         return;
     }
     r->moment_count++;
-    m.ns = prof__to_ns(&r->scale, PROF__BARE ? i->end : PROF__MIN(i->end, r->latest));
+    m.ns = prof__to_ns(&r->scale, PROF__BARE ? i->end : PROF__MIN(i->end, r->most));
     m.value = flow ? (int64_t)(i->value >> 1) : (int64_t)i->value;
     m.thread = r->thread;
     m.site = site;
@@ -10750,11 +11389,14 @@ PROF__FN void prof__read_moment(prof__reader *r, const prof__item *i) {
 }
 
 /* A record that is no plain zone. */
-PROF__FN void prof__read_item(prof__reader *r, const prof__item *i) {
+PROF__FN void prof__read_item(prof__reader *r, prof__item *i) {
     uint32_t kind = i->kind;
-    if (prof__item_is_zone(i))
+    if (prof__item_is_zone(i)) {
         prof__read_zone(r, i->end, i->duration, i->site_depth, prof__item_flags(i));
-    else if (kind == PROF__INSTANT || kind == PROF__COUNTER ||
+        return;
+    }
+    if (!PROF__BARE) i->end += r->back;
+    if (kind == PROF__INSTANT || kind == PROF__COUNTER ||
              (!PROF__BARE && (kind == PROF__REAL || kind == PROF__FLOW) && i->slots == 2))
         prof__read_moment(r, i);
     else if (kind != PROF__CLOCK && kind != PROF__PART && !prof__read_beside(r, i)) r->lost++;
@@ -10768,10 +11410,10 @@ PROF__EAGER void prof__read_records(prof__reader *r, const prof__record *c,
     r->k.end = end;
     while (c < end) {
         if (PROF__LIKELY((c->site_depth >> 8) - 1 < PROF__KIND - 1)) {
-            uint64_t at = prof__cursor_end(&r->k, c->end);
-            if (PROF__BARE || take)
-                prof__read_zone_inline(r, at, c->duration, c->site_depth, 0, take);
-            else prof__read_zone(r, at, c->duration, c->site_depth, 0);
+            uint64_t at = prof__cursor_end(&r->k, c->end), ticks = c->duration;
+            if (!PROF__BARE && PROF__UNLIKELY(prof__went_back(c))) ticks = PROF__BACK;
+            if (PROF__BARE || take) prof__read_zone_inline(r, at, ticks, c->site_depth, 0, take);
+            else prof__read_zone(r, at, ticks, c->site_depth, 0);
             c++;
             continue;
         }
@@ -10799,7 +11441,8 @@ PROF__FN PROF__RACES void prof__stats_take(prof_stats *out, const struct prof_tr
    zones that prof_stop ended. */
 PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
     PROF__HOST(prof__details_row());
-    r->latest = prof__row_latest();
+    PROF__HOST(r->most = prof__trace.clock == PROF_CLOCK_CPU
+                             ? prof__trace.stop_tick + ((uint64_t)1 << 56) : INT64_MAX);
     r->oldest = prof__row_overwritten(row) ? UINT64_MAX : 0;
     for (const prof__segment *g = row->first; g; g = g->next) {
         const prof__record *begin = prof__segment_begin(g);
@@ -10811,7 +11454,7 @@ PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
     }
     for (uint32_t i = prof__row_open_count(row); i--;) {
         prof__open o = prof__row_open(row, i);
-        uint64_t stop = PROF__MAX(prof__open_stop(row, &o), r->k.last);
+        uint64_t stop = PROF__MAX(prof__open_stop(row, &o), r->k.last - r->back);
         prof__read_zone(r, stop, stop < o.start ? 0 : stop - o.start, o.site | o.depth,
                         prof__open_ended(&o) ? 0 : PROF_EVENT_UNFINISHED);
     }
@@ -11017,7 +11660,8 @@ PROF__FN bool prof__valid(const prof_trace *trace) {
 
 PROF__FN uint32_t prof__has(const prof_event *e) {
     const prof_extra *x = prof__extra_of(e);
-    return x ? x->has : 0;
+    bool linked = x && x->linked_correlation_id && !(x->has & PROF_HAS_KEPT_TEXT);
+    return x ? x->has | (linked ? (uint32_t)PROF_HAS_LINK : 0u) : 0;
 }
 
 PROF__FN int32_t prof__node_id(const prof_event *e) {
@@ -11073,7 +11717,7 @@ PROF__FN void *prof__read_made(prof__reader *r, const char *name, uint32_t flags
 }
 
 PROF__FN int64_t prof__read_ns(prof__reader *r, uint64_t tick) {
-    return prof__to_ns(&r->scale, PROF__MIN(tick, r->latest));
+    return prof__to_ns(&r->scale, PROF__MIN(tick, r->most));
 }
 
 /* A step or a range with its extra, followed by what it is for. */
@@ -11172,6 +11816,7 @@ PROF__FN bool prof__read_beside(prof__reader *r, const prof__item *i) {
 struct prof__device {
     prof_device_desc desc;
     bool prepared, started, refused;     /* refused: the session keeps no work of devices */
+    bool tried;                          /* a callback was called */
     prof_result result;                  /* of the callback that failed */
 };
 
@@ -11433,7 +12078,7 @@ PROF__FN prof_result prof__submit_change(struct prof_trace *s, const void *chang
     bool placed = c->thread != PROF_NONE;
     prof__late *to;
     prof_event *e;
-    if ((!c->is_free && c->bytes >> 63) || (placed ? c->thread : 0) >= s->thread_count)
+    if (c->bytes >> 63 || (placed ? c->thread : 0) >= s->thread_count)
         return PROF_ERROR_INVALID;
     to = (prof__late *)prof__take(prof__align(sizeof *to),
                                   PROF__OUTSIDE_COST + prof__align(sizeof to->memory));
@@ -11441,7 +12086,7 @@ PROF__FN prof_result prof__submit_change(struct prof_trace *s, const void *chang
     memset(to, 0, sizeof *to);
     to->memory.ns = c->ns;
     to->memory.address = c->address;
-    to->memory.bytes = c->is_free ? 0 : (int64_t)c->bytes;
+    to->memory.bytes = (int64_t)c->bytes;
     to->memory.what = c->is_free ? PROF__FREE : PROF__ALLOCATED;
     to->memory.category =
         (unsigned)c->kind > PROF_MEMORY_AUTOGRAD_DETAIL ? 0 : (uint8_t)c->kind;
@@ -11494,10 +12139,6 @@ PROF__CALL uint32_t prof_submit_os_thread(uint64_t os_id, const char *name) {
 }
 
 /* ---- clocks of devices, and launches ---- */
-
-PROF__FN bool prof__device_is(prof_device a, prof_device b) {
-    return a.type == b.type && a.index == b.index;
-}
 
 PROF__CALL prof_clock_pair prof_pair_clocks(bool (*read)(void *user, uint64_t *ns), void *user) {
     prof_clock_pair best = { 0, 0 };
@@ -11992,7 +12633,8 @@ PROF__FN void prof__merge_duplicates(struct prof_trace *s) {
         for (uint32_t c = e->first_child; c != PROF_NONE; c = s->events[c].next_sibling)
             s->events[c].parent = e->parent;
         if (!from || from->first_kernel == PROF_NONE) continue;
-        if (p->flags & PROF_EVENT_LEGACY) continue;   /* a legacy kernel covers the child's */
+        if (p->flags & PROF_EVENT_LEGACY && s->side[e->parent].first_kernel != PROF_NONE)
+            continue;                    /* a legacy kernel covers the child's */
         prof__kernels_add(s, s->side + e->parent, from->first_kernel, from->last_kernel);
     }
 }
@@ -12137,7 +12779,8 @@ PROF__FN void prof__backward_set(prof__sequences *q, struct prof_trace *s, prof_
     }
     x->stack = from ? from->stack : NULL;
     x->stack_count = from ? from->stack_count : 0;
-    x->has &= ~(uint32_t)PROF__HAS_NATIVE;
+    x->has &= ~(uint32_t)(PROF__HAS_NATIVE | PROF__HAS_PATH);
+    if (from) x->has |= from->has & (PROF__HAS_NATIVE | PROF__HAS_PATH);
 }
 
 /* scratch: 12 bytes an event. */
@@ -12163,6 +12806,11 @@ PROF__FN void prof__set_backward_stacks(struct prof_trace *s, char *scratch) {
 
 PROF__FN int64_t prof__link_of(const prof_event *e) {
     return prof__has(e) & PROF_HAS_LINK ? e->extra->linked_correlation_id : 0;
+}
+
+/* Can work have a zone that launched it? Not in a session of devices alone. */
+PROF__FN bool prof__zones_asked(const struct prof_trace *s) {
+    return s->built || prof__session.activities & PROF_ACTIVITY_CPU;
 }
 
 /* A call of a device's library. */
@@ -12202,16 +12850,16 @@ PROF__FN void prof__link_by_id(struct prof_trace *s, char *scratch) {
         uint32_t *slot;
         if (!id) continue;
         slot = prof__id_slot(&ids, id);
-        if (id < 0 || !*slot) s->outside.misplaced += e->device_type != PROF_DEVICE_CPU;
+        if (id < 0 || !*slot)
+            s->outside.misplaced += e->device_type != PROF_DEVICE_CPU && prof__zones_asked(s);
         else if (e->device_type != PROF_DEVICE_CPU)
             prof__launched_by(s, i, *slot - 1, s->events[*slot - 1].start_ns);
         else e->thread = s->events[*slot - 1].thread;
     }
 }
 
-/* Is event i work that prof_launch told of? side[i].cpu_bytes is when. */
-PROF__FN bool prof__was_launched(const struct prof_trace *s, uint32_t i) {
-    const prof_event *e = s->events + i;
+/* Is this event work that prof_launch told of? Its side's cpu_bytes is when. */
+PROF__FN bool prof__was_launched(const struct prof_trace *s, const prof_event *e) {
     return s->side && !s->built && e->device_type != PROF_DEVICE_CPU &&
            prof__has(e) & PROF__HAS_PLACE;
 }
@@ -12223,7 +12871,7 @@ PROF__FN void prof__launches_part(struct prof_trace *s) {
     for (uint32_t i = 0; i < s->event_count; i++) {
         prof_event *e = s->events + i;
         uint32_t queue = 0, row = 0;
-        if (!prof__was_launched(s, i)) continue;
+        if (!prof__was_launched(s, e)) continue;
         while (prof__devices.queues[queue].rows != e->extra) queue++;
         while (row < PROF__ROWS && until[queue][row] > e->start_ns) row++;
         s->outside.misplaced += row == PROF__ROWS;
@@ -12249,7 +12897,7 @@ PROF__FN void prof__link_by_time(struct prof_trace *s, char *scratch) {
     uint32_t *list = (uint32_t *)(void *)scratch, *last = list + 2 * s->event_count;
     uint32_t n = 0, at = 0;
     for (uint32_t i = 0; i < s->event_count; i++)
-        if (prof__was_launched(s, i)) list[n++] = i;
+        if (prof__was_launched(s, s->events + i)) list[n++] = i;
     prof__sort(list, list + n, n, prof__launch_after, s);
     for (uint32_t t = 0; t < s->thread_count; t++) last[t] = PROF_NONE;
     for (uint32_t i = 0; i <= s->event_count; i++) {
@@ -12259,7 +12907,7 @@ PROF__FN void prof__link_by_time(struct prof_trace *s, char *scratch) {
             uint32_t zone;
             if (e && ns >= e->start_ns) break;
             zone = prof__innermost(s, last + s->events[list[at]].thread, ns);
-            if (zone == PROF_NONE) s->outside.misplaced++;
+            if (zone == PROF_NONE) s->outside.misplaced += prof__zones_asked(s);
             else prof__launched_by(s, list[at], zone, ns);
         }
         if (e && prof__is_zone(e)) last[e->thread] = i;
@@ -12302,6 +12950,10 @@ PROF__FN int64_t prof__memory_change(struct prof_trace *s, prof__memory *m, uint
         return m->bytes - old->bytes;
     }
     if (m->what != PROF__FREE) return 0;
+    if (!(old && old->what == PROF__ALLOCATED) && m->bytes) {
+        m->what = PROF__FREE_OLDER;
+        return m->bytes = -m->bytes;
+    }
     if (old && old->what == PROF__ALLOCATED) {
         old->what = PROF__FREED;
         m->category = old->category;
@@ -12327,8 +12979,7 @@ PROF__FN void prof__memory_charge(struct prof_trace *s, char *scratch) {
     key.list = s->memory.list;
     for (uint32_t i = 0; i < n; i++) {
         prof__memory *m = s->memory.list + i;
-        bool host = m->device.type == PROF_DEVICE_CPU || m->device.type == PROF_DEVICE_MKLDNN ||
-                    m->device.type == PROF_DEVICE_IDEEP;
+        bool host = prof__device_is_host(m->device);
         uint32_t at = 0;
         int64_t change;
         prof_event *own = m->event != PROF_NONE ? s->events + m->event : NULL;
@@ -12346,7 +12997,8 @@ PROF__FN void prof__memory_charge(struct prof_trace *s, char *scratch) {
         while (at < 31 && in_use.last[at] &&
                !prof__device_is(in_use.last[at]->device, m->device)) at++;
         in_use.last[at] = m;
-        in_use.bytes[at] = (int64_t)((uint64_t)in_use.bytes[at] + (uint64_t)change);
+        if (m->what != PROF__FREE_OLDER)
+            in_use.bytes[at] = (int64_t)((uint64_t)in_use.bytes[at] + (uint64_t)change);
         m->total = in_use.bytes[at];
         for (uint32_t z = s->side ? m->event : PROF_NONE; z != PROF_NONE; z = s->events[z].parent) {
             int64_t *bytes = host ? &s->side[z].cpu_bytes : &s->side[z].device_bytes;
@@ -12523,6 +13175,7 @@ PROF__FN const prof_extra *prof__path_extra(struct prof_trace *s, const prof__pa
     memset(x, 0, sizeof *x);
     if (p->want.base) *x = *p->want.base;
     x->has |= PROF__HAS_SHARED;
+    x->has |= PROF__HAS_PATH;
     x->stack = stack;
     x->stack_count = (uint32_t)count + 1;
     stack[0] = (char *)(void *)(stack + count + 1);
@@ -12563,6 +13216,7 @@ PROF__FN void prof__stacks_set(struct prof_trace *s) {
         p.want.extra = p.list[of_event[i]].extra;
         if (!own && p.want.extra) e->extra = p.want.extra;
         if (!own || !p.want.extra || own->stack_count) continue;
+        own->has |= PROF__HAS_PATH;
         own->stack = p.want.extra->stack;
         own->stack_count = p.want.extra->stack_count;
     }
@@ -12757,9 +13411,9 @@ PROF__CALL const char *prof_hw_counter_name(const prof_trace *trace, uint32_t i)
 /* ---- closes, from the events ---- */
 
 /* Only one thread may read records at a time: each reading counts anew. */
-PROF__FN bool prof__reading_open(void) { return prof__own(&prof__recorder.reading); }
+PROF__FN bool prof__reading_open(void) { return prof__own(&prof__recorder.reading, false); }
 PROF__FN void prof__reading_close(bool taken) {
-    if (taken) prof__release(&prof__recorder.reading);
+    if (taken) prof__disown(&prof__recorder.reading);
 }
 
 /* Does the trace have anything beside zones, which only events have? */
@@ -12801,9 +13455,10 @@ PROF__FN void prof__beside_of_event(prof__beside *b, const struct prof_trace *s,
 
 PROF__FN prof__close prof__event_close(const struct prof_trace *s, uint32_t i, prof__beside *b);
 
-/* Walks the tree by its links: each event comes after all that lie in it. */
-PROF__FN void prof__closes_of_events(const struct prof_trace *s, const prof__feed *feed) {
-    uint32_t number = 0;
+/* Walks the tree by its links: each event comes after all that lie in it. feed NULL: for its depth
+   alone, which it returns. */
+PROF__FN uint32_t prof__closes_of_events(const struct prof_trace *s, const prof__feed *feed) {
+    uint32_t number = 0, deepest = 0;
     for (uint32_t root = 0; root < s->event_count; root++) {
         uint32_t i = root, depth = 0;
         bool up = false;                 /* what lies in i has been handed on */
@@ -12812,16 +13467,20 @@ PROF__FN void prof__closes_of_events(const struct prof_trace *s, const prof__fee
             prof__close c;
             for (; !up && s->events[i].first_child != PROF_NONE; depth++)
                 i = s->events[i].first_child;
-            c = prof__event_close(s, i, &b);
-            c.depth = depth;
-            c.number = c.from = number++;
-            (feed->take)(feed->user, &c);
+            deepest = PROF__MAX(deepest, depth);
+            if (feed) {
+                c = prof__event_close(s, i, &b);
+                c.depth = depth;
+                c.number = c.from = number++;
+                (feed->take)(feed->user, &c);
+            }
             if (!depth) break;
             up = s->events[i].next_sibling == PROF_NONE;
             i = up ? s->events[i].parent : s->events[i].next_sibling;
             depth -= up;
         }
     }
+    return deepest;
 }
 
 /* ---- zones that are in no timeline: @SUMS has them ---- */
@@ -13029,7 +13688,7 @@ PROF__FN void prof__closes(const struct prof_trace *s, prof__taker *take, prof__
     feed.segment = segment;
     feed.ran = prof__who_ran();
     if (prof__from_records(s)) prof__count_rows(&prof__trace, &feed);
-    else PROF__HOST(prof__closes_of_events(s, &feed));
+    else PROF__HOST((void)prof__closes_of_events(s, &feed));
 }
 
 /* ---- @AVERAGES: events to one row per name, shape, stack ----
@@ -13473,7 +14132,10 @@ PROF__CALL prof_result prof_average_add(prof_average *into, const prof_average *
     prof_average before;
     bool known;
     if (!into || !from || !from->key) return PROF_ERROR_INVALID;
-    if (into->key && strcmp(into->key, from->key) != 0) return PROF_ERROR_INVALID;
+    if (into->key && strcmp(into->key, from->key) != 0)
+        return PROF__FAIL(PROF_ERROR_INVALID,
+                          "prof_average_add: rows of different names, '%s' and '%s'", into->key,
+                          from->key);
     if (!into->key) {                    /* takes what tells rows apart, but no sums */
         into->key = from->key;
         into->site = from->site;
@@ -13898,7 +14560,9 @@ PROF__FN char *prof__table_time(const prof__table *t, char *p, int64_t ns, uint6
 PROF__FN bool prof__table_unknown(const prof_average *r, int column) {
     if (PROF__BARE) return false;
     if (prof__columns[column].shows == PROF__SHOW_NS_PER) return prof__row_number(r, column) <= 0;
-    return column >= PROF__COL_P50 && column <= PROF__COL_P99 && !r->p99_ns && r->max_ns > 0;
+    /* a p99 of 0 stands where the clock stood still in 99 of 100 calls: the others took it all */
+    return column >= PROF__COL_P50 && column <= PROF__COL_P99 && !r->p99_ns && r->max_ns > 0 &&
+           (uint64_t)(r->cpu_time_total_ns / r->max_ns) > r->count / 100;
 }
 
 /* Writes a number as the text of a cell, or, exactly, as a field of CSV or JSON; times in us. */
@@ -13983,6 +14647,25 @@ PROF__FN const prof_table_desc *prof__table_usual(prof_table_desc *d) {
 }
 
 #if !PROF__BARE
+/* ---- what was asked for is not there ---- */
+
+PROF__FN prof_result prof__metric_none(const char *what, prof_metric metric) {
+    return PROF__FAIL(PROF_ERROR_INVALID, "%s is %u: there is no such prof_metric", what,
+                      (uint64_t)(uint32_t)metric);
+}
+
+/* Has the session, or an event, stacks? */
+PROF__FN bool prof__stacks_are(const struct prof_trace *s) {
+    bool any = s->built || prof__session.desc.with_stack;
+    for (uint32_t i = 0; !any && i < s->event_count; i++) {
+        const prof_extra *x = prof__extra_of(s->events + i);
+        any = x && x->stack_count;
+    }
+    return any;
+}
+
+PROF__FN bool prof__memory_is(const struct prof_trace *s) { return s->view.profile_memory; }
+
 /* ---- cells that only hosts have: of memory, shapes, FLOPs, sites, devices ---- */
 
 /* A path, which is cut at its beginning when it is too long. */
@@ -14345,25 +15028,59 @@ PROF__FN void prof__table_left_out(prof__table *t) {
 
 /* ---- recursion ---- */
 
+/* Names of recursion; open: a zone of one of them was still open when the recording ended. */
+typedef struct prof__recursion {
+    const prof__groups *groups;
+    const char *names[4];
+    size_t count;
+    bool open;
+} prof__recursion;
+
+PROF__FN bool prof__recursion_has(const prof__recursion *r, const char *name) {
+    size_t n = 0;
+    while (n < r->count && strcmp(r->names[n], name) != 0) n++;
+    return n < r->count;
+}
+
+PROF__FN void prof__recursion_take(void *recursion, const prof__close *c) {
+    prof__recursion *r = (prof__recursion *)recursion;
+    if (c->flags & PROF_EVENT_UNFINISHED)
+        r->open |= prof__recursion_has(r, prof__group_event(r->groups, c->what, false).name);
+}
+
+/* May it be no recursion, but a zone that nobody ended? A zone that another's end closed may have
+   had any name. Sums do not tell which were open. */
+PROF__FN bool prof__recursion_doubtful(const prof__table *t, prof__recursion *r) {
+    prof_stats stats = prof_get_stats(t->trace);
+    if (!t->trace || stats.healed) return t->trace != NULL;
+    if (!stats.unfinished || !t->groups) return stats.unfinished != 0;
+    r->groups = t->groups;
+    prof__closes(t->trace, prof__recursion_take, NULL, r);
+    return r->open;
+}
+
 /* Tells why a row's CPU total may be more than the time that passed: calls of its name lie in each
    other. Rows of PROF_MODE_AGGREGATE do not tell it: there it is certain if a total is more than
    all self time. */
 PROF__FN void prof__table_recursion(prof__table *t) {
-    const char *names[4];
-    size_t count = 0, at = 0;
-    for (uint32_t i = 0; (t->rows || t->groups) && i < t->count && count < 4; i++) {
+    prof__recursion found;
+    const char *what;
+    size_t at = 0;
+    memset(&found, 0, sizeof found);
+    for (uint32_t i = 0; (t->rows || t->groups) && i < t->count && found.count < 4; i++) {
         prof_average r = prof__table_row(t, i);
         bool sure = t->rows && t->trace && !r.is_async && r.device_type == PROF_DEVICE_CPU &&
                     r.cpu_time_total_ns > t->self_cpu_ns + t->count;   /* rows are cut to ns */
-        size_t n = 0;
         if (!r.is_recursive && !sure) continue;
-        while (n < count && strcmp(names[n], r.key) != 0) n++;
-        if (n < count) continue;
-        names[count++] = r.key;
-        prof__table_listed(t, &at, "Recursive, so that CPU total counts each level: ",
-                           n < 3 ? r.key : "...");
+        if (!prof__recursion_has(&found, r.key)) found.names[found.count++] = r.key;
     }
-    if (count) prof__out_text(&t->out, "\n");
+    if (!found.count) return;
+    what = prof__recursion_doubtful(t, &found)
+         ? "Recursive, so that CPU total counts each level (or is a PROF_END missing?): "
+         : "Recursive, so that CPU total counts each level: ";
+    for (size_t n = 0; n < found.count; n++)
+        prof__table_listed(t, &at, what, n < 3 ? found.names[n] : "...");
+    prof__out_text(&t->out, "\n");
 }
 
 /* Names functions whose calls take less time than timing them does. Of rows without a trace, which
@@ -14419,6 +15136,7 @@ PROF__FN uint32_t prof__terminal_width(void) {
     terminal = isatty(STDOUT_FILENO) != 0;
 #  ifdef TIOCGWINSZ
     struct winsize size;
+    memset(&size, 0, sizeof size);       /* Emscripten's call succeeds, but tells no size */
     if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
 #  endif
 #endif
@@ -14429,11 +15147,15 @@ PROF__CALL prof_result prof_print_table(const prof_trace *trace, const prof_tabl
     prof_sink out = { prof__stdio_write, NULL };
     prof_table_desc fitting;
     prof_result r;
+    int cancel;
     fitting = desc ? *desc : *prof__table_usual(&fitting);
     out.user = stdout;
     if (!fitting.width) fitting.width = prof__terminal_width();
     r = prof_write_table(trace, &fitting, out);
-    return r == PROF_OK && fflush(stdout) ? PROF_ERROR_SINK : r;
+    cancel = prof__cancel_off();
+    if (r == PROF_OK && fflush(stdout)) r = PROF_ERROR_SINK;
+    prof__cancel_back(cancel);
+    return r;
 }
 #endif
 
@@ -14610,6 +15332,8 @@ PROF__FN prof_result prof__table_open(prof__table *t, const prof_table_desc *des
     prof__out_open(&t->out, out);
     t->desc = desc ? desc : prof__table_usual(&t->usual);
     if (!out.write) return PROF_ERROR_INVALID;
+    if ((uint32_t)t->desc->sort_by >= PROF_METRIC_LAST)
+        return prof__metric_none("prof_table_desc.sort_by", t->desc->sort_by);
     return PROF__BARE && t->desc->format != PROF_FORMAT_TEXT ? PROF_ERROR_UNSUPPORTED : PROF_OK;
 }
 
@@ -14709,28 +15433,45 @@ PROF__FN void prof__chrome_front(prof__out *o, const prof__lead *lead, const cha
     else prof__out_f(o, "%b%t", lead->text, lead->length, ns);
 }
 
-PROF__FN void prof__chrome_zone(prof__out *o, const prof__lead *lead, const char *name,
-                                int64_t start_ns, int64_t end_ns, uint32_t flags) {
-    const char *end = prof__is_partial(flags) ? ",\"args\":{\"finished\":false,\"partial\":true}}"
-                    : flags & PROF_EVENT_UNFINISHED ? ",\"args\":{\"finished\":false}}"
-                    : flags & PROF_EVENT_PARTIAL ? ",\"args\":{\"partial\":true}}" : "}";
+PROF__COLD_END
+/* What a zone begins with, up to its time: is behind it, with room for the times. */
+PROF__EAGER char *prof__chrome_head(prof__out *o, const prof__lead *lead, const char *name) {
     char *p;
-    if (PROF__BARE) {
-        prof__chrome_front(o, lead, "X\",\"cat\":\"cpu_op", name, start_ns);
-        prof__out_f(o, ",\"dur\":%t%s", end_ns - start_ns, end);
-        return;
-    }
     prof__out_room(o, 64);
     o->p = PROF__LITERAL(o->p, ",\n{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"");
     prof__out_json(o, name);
     prof__out_room(o, 160);
     p = PROF__LITERAL(o->p, "\",");
     memcpy(p, lead->text, sizeof lead->text);   /* all: a copy of known size is the fastest */
-    p = prof__text_us(p + lead->length, (uint64_t)start_ns);
+    return p + lead->length;
+}
+
+PROF__EAGER const char *prof__chrome_end(uint32_t flags) {
+    return prof__is_partial(flags) ? ",\"args\":{\"finished\":false,\"partial\":true}}"
+         : flags & PROF_EVENT_UNFINISHED ? ",\"args\":{\"finished\":false}}"
+         : flags & PROF_EVENT_PARTIAL ? ",\"args\":{\"partial\":true}}" : "}";
+}
+
+/* What follows the head at p. */
+PROF__EAGER void prof__chrome_times(prof__out *o, char *p, int64_t start_ns, int64_t end_ns,
+                                    uint32_t flags) {
+    const char *end = prof__chrome_end(flags);
+    p = prof__text_us(p, (uint64_t)start_ns);
     p = PROF__LITERAL(p, ",\"dur\":");
     o->p = prof__text_us(p, (uint64_t)end_ns - (uint64_t)start_ns);
     if (PROF__UNLIKELY(end[1])) prof__out_text(o, end);
     else *o->p++ = '}';
+}
+
+PROF__COLD_BEGIN
+PROF__FN void prof__chrome_zone(prof__out *o, const prof__lead *lead, const char *name,
+                                int64_t start_ns, int64_t end_ns, uint32_t flags) {
+    if (PROF__BARE) {
+        prof__chrome_front(o, lead, "X\",\"cat\":\"cpu_op", name, start_ns);
+        prof__out_f(o, ",\"dur\":%t%s", end_ns - start_ns, prof__chrome_end(flags));
+        return;
+    }
+    prof__chrome_times(o, prof__chrome_head(o, lead, name), start_ns, end_ns, flags);
 }
 
 PROF__RARE void prof__chrome_meta(prof__out *o, const char *name, int64_t pid, uint64_t tid,
@@ -14759,12 +15500,21 @@ PROF__FN bool prof__is_overhead_row(const prof_thread_info *t) {
     return n > 9 && memcmp(t->name + n - 9, " Overhead", 9) == 0;
 }
 
+/* What zones of a name and a thread begin with. */
+typedef struct prof__head {
+    const char *name;                    /* NULL: it did not fit */
+    size_t length;
+    uint32_t thread;
+    char text[PROF__BARE ? 1 : 108];
+} prof__head;
+
 /* The state of a writer of events. */
 typedef struct prof__chrome {
     prof__out *o;
     const struct prof_trace *s;
     struct prof__gpu *gpu;               /* NULL: a stream, of plain zones alone */
     prof__lead lead;                     /* of the last plain zone or moment */
+    prof__head heads[PROF__BARE ? 1 : 32];   /* hosted: the last ones, by a hash */
 } prof__chrome;
 
 #if !PROF__BARE
@@ -14892,7 +15642,7 @@ PROF__FN void prof__gpu_open(prof__gpu *g, const struct prof_trace *s) {
     g->pid = prof__chrome_pid(s);
     if (s->side && !s->built) n = s->outside.queue_rows;
     for (uint32_t i = 0; s->side && i < s->event_count; i++)   /* of launches the rows count */
-        n += !prof__was_launched(s, i) && prof__is_gpu(s->events + i);
+        n += !prof__was_launched(s, s->events + i) && prof__is_gpu(s->events + i);
     if (!n) return;
     g->slots = 2 * n;
     g->covers = (prof__cover *)(void *)s->scratch;
@@ -14964,6 +15714,17 @@ PROF__FN void prof__chrome_string(prof__out *o, const char *key, const char *tex
 
 /* JSON is written as it is; what is none becomes a string. A stack becomes one text, innermost
    first, as in PyTorch. */
+/* An entry of a stack, whose ';' stands between others: "_" instead, as in folded stacks. */
+PROF__FN void prof__chrome_frame(prof__out *o, const char *text) {
+    while (*text) {
+        bool ends = *text == ';';
+        text += ends;
+        if (ends) prof__out_text(o, "_");
+        else prof__out_room(o, 6);
+        if (!ends) o->p = prof__text_json(o->p, &text);
+    }
+}
+
 PROF__FN void prof__chrome_field(prof__out *o, const prof_extra *x, uint32_t field) {
     const prof__field *f = prof__fields + field;
     const void *value = prof__field_get(x, field);
@@ -14983,9 +15744,12 @@ PROF__FN void prof__chrome_field(prof__out *o, const prof_extra *x, uint32_t fie
         prof__put_shapes(o, (const prof_shape *)value, count, ",");
     } else {
         prof__out_text(o, stack ? "\"" : "[");
-        for (uint32_t i = 0; i < count; i++)
-            prof__out_f(o, stack ? "%s%j" : "%s\"%j\"", !i ? "" : stack ? ";" : ",",
-                        prof__text(texts[i]));
+        for (uint32_t i = 0; i < count; i++) {
+            text = prof__text(texts[i]);
+            prof__out_text(o, !i ? "" : stack ? ";" : ",");
+            if (!stack) prof__out_f(o, "\"%j\"", text);
+            else prof__chrome_frame(o, text);
+        }
         prof__out_text(o, stack ? "\"" : "]");
     }
 }
@@ -14997,6 +15761,8 @@ PROF__FN void prof__chrome_carried(prof__out *o, const prof_extra *x) {
         PROF__OVERLOAD, PROF__STACKED, PROF__HIERARCHY, PROF__BACKEND
     };
     for (size_t i = 0; i < sizeof order; i++) prof__chrome_field(o, x, order[i]);
+    if (x->stack_count && prof__session.desc.with_stack &&
+        !(x->has & (PROF__HAS_PATH | PROF__HAS_NATIVE))) prof__out_text(o, ",\"Own stack\":true");
     if (x->has & PROF_HAS_SEQUENCE_NR && x->sequence_nr >= 0)
         prof__out_f(o, "%,\"Sequence number\":%i,\"Fwd thread id\":%u",
                     x->sequence_nr, x->has & PROF_HAS_FWD_THREAD ? x->fwd_thread : (uint64_t)0);
@@ -15081,7 +15847,7 @@ PROF__FN void prof__chrome_extra(prof__out *o, const struct prof_trace *s, const
     prof__chrome_carried(o, x);
     prof__chrome_record(o, s, e);
     if (x->has & PROF_HAS_KEPT_TEXT || (!x->metadata_json && prof__is_gpu(e) &&
-                                        x->has & (PROF_HAS_ID | PROF_HAS_LINK)))
+                                        prof__has(e) & (PROF_HAS_ID | PROF_HAS_LINK)))
         prof__out_f(o, "%,\"correlation\":%i",
                     x->has & PROF_HAS_ID ? x->id : x->linked_correlation_id);
     if (!x->metadata_json || !*x->metadata_json) return;
@@ -15141,9 +15907,9 @@ PROF__FN void prof__chrome_arrow(prof__out *o, const prof__gpu *g, const char *n
 PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e) {
     const char *type = e->extra ? e->extra->activity_type : NULL;
     bool instant = type && strcmp(type, "cpu_instant_event") == 0, call = prof__is_call(e);
-    uint32_t i = (uint32_t)(e - g->s->events), by, *slot;
     const prof_event *from;
-    bool launched = prof__was_launched(g->s, i);
+    bool launched = prof__was_launched(g->s, e);   /* else e may be no element of events */
+    uint32_t i = launched ? (uint32_t)(e - g->s->events) : PROF_NONE, by, *slot;
     int64_t at = launched ? g->s->side[i].cpu_bytes : 0;
     if (!type) type = e->device_type != PROF_DEVICE_CPU ? "kernel"
                     : prof__is_annotation(e) ? "user_annotation" : "cpu_op";
@@ -15171,9 +15937,11 @@ PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e)
 /* The system's name of the program. */
 PROF__FN void prof__process_name(char *name, size_t size) {
 #if defined(__linux__)
+    int cancel = prof__cancel_off();
     FILE *file = prof__trace.clock == PROF_CLOCK_PLATFORM ? NULL : fopen("/proc/self/comm", "r");
     bool there = file && fgets(name, (int)size, file);
     if (file) fclose(file);
+    prof__cancel_back(cancel);
     name[there ? strcspn(name, "\n") : 0] = 0;
     if (there) return;
 #endif
@@ -15261,18 +16029,6 @@ PROF__FN void prof__chrome_clocks(prof__out *o) {
                     prof__span_ns(prof__paired_usual(c) * 1e9), prof__span_ns(most));
     }
     if (prof__devices.clock_count) prof__out_text(o, "]");
-}
-
-/* Writes the metadata of the devices. */
-PROF__FN void prof__chrome_devices(prof__out *o, const struct prof_trace *s) {
-    size_t room = s->built ? 0 : (size_t)(prof__scratch_end(s) - s->scratch);
-    if (!s->built) prof__chrome_clocks(o);
-    for (uint32_t i = 0; i < prof__devices.count && !s->built; i++) {
-        const prof_device_desc *d = &prof__devices.list[i].desc;
-        size_t n = prof__session.activities & d->activity && d->metadata
-            ? (d->metadata)(d->user, s->scratch, room) : 0;
-        if (n && n < room) prof__out_f(o, ",\n%b", s->scratch, n);
-    }
 }
 
 PROF__FN void prof__chrome_status(prof__out *o, const struct prof_trace *s) {
@@ -15468,9 +16224,14 @@ PROF__FN bool prof__chrome_other(prof__out *o, prof__gpu *g, const prof_event *e
 #ifndef PROF_METADATA_SIZE
 #  define PROF_METADATA_SIZE 8192
 #endif
-typedef struct prof__entries { size_t used; char text[PROF_METADATA_SIZE]; } prof__entries;
+typedef struct prof__entries {
+    size_t used;
+    uint32_t changes;
+    char text[PROF_METADATA_SIZE];
+} prof__entries;
 
-/* Under the lock. The first are those that stay for all sessions. */
+/* Under the lock. The first are those that stay for all sessions; its `changes` is of both: their
+   number times two, odd while one is made. */
 static prof__entries prof__metadata[2];
 
 /* For a writer, whose sink must not be called under the lock: another thread may add an entry. */
@@ -15489,43 +16250,102 @@ PROF__FN char *prof__metadata_find(prof__entries *m, const char *entry) {
     return NULL;
 }
 
-/* Adds an entry instead of an older one of its key. json: of the value's text. */
+/* A block of the stream holds a whole entry. */
+enum { PROF__METADATA_LONGEST = 4 * (4096 - 7) };
+PROF__FN void prof__raw_metadata_now(void);
+
+PROF__FN bool prof__streams(const struct prof_trace *s) {
+    return s->open && s->mode == PROF_MODE_STREAM;
+}
+
+/* Adds an entry instead of an older one of its key. json: of the value's text. A stream has it from
+   now on. */
 PROF__FN prof_result prof__metadata_add(const char *key, const char *value, bool json) {
-    static const char own[][20] = { "schemaVersion", "prof", "displayTimeUnit",
+    static const char own[][20] = { "schemaVersion", "prof", "displayTimeUnit", "device_clocks",
                                     "baseTimeNanoseconds", "traceEvents", "traceName" };
     static char entry[PROF_METADATA_SIZE + 1];
+    const struct prof_trace *s = &prof__trace;
     prof__entries *m;
     char *old = NULL;
     size_t size, freed;
-    bool fits;
+    bool fits, streams;
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (strcmp(key, own[i]) == 0)
             return prof__fail(PROF_ERROR_INVALID, "this key of metadata is the trace's own");
     prof__lock();
+    streams = s->open && s->mode == PROF_MODE_STREAM;
+    if (streams && prof__session.desc.stream_format == PROF_STREAM_CHROME) {
+        prof__unlock();
+        return prof__fail(PROF_ERROR_UNSUPPORTED, "a stream in Chrome's format has no metadata");
+    }
     m = prof__metadata + prof__session.open;
     size = 1 + prof__text_f(entry, sizeof entry, json ? "\"%j\":%s" : "\"%j\":\"%j\"", key, value);
     if (size <= sizeof m->text) old = prof__metadata_find(m, entry);   /* it is not cut */
     freed = old ? strlen(old) + 1 : 0;
     fits = m->used - freed + size <= sizeof m->text;
+    if (streams) fits &= size - 1 <= PROF__METADATA_LONGEST;
+    PROF__STORE(prof__metadata->changes, prof__metadata->changes + fits);
+    PROF__FENCE();
     if (fits && old) memmove(old, old + freed, m->used - (size_t)(old - m->text) - freed);
     if (fits) memcpy(m->text + m->used - freed, entry, size);
     if (fits) m->used += size - freed;
+    PROF__RELEASE(prof__metadata->changes, prof__metadata->changes + fits);
     prof__unlock();
-    return fits ? PROF_OK : PROF_ERROR_MEMORY;
+    if (!fits) return PROF_ERROR_MEMORY;
+    if (streams) prof__raw_metadata_now();
+    return PROF_OK;
 }
 
-/* Writes what the session was asked for, and entries; a session's entry hides a preset one. */
+/* Is there a later value of this key: one of `rest`, members of an object, or metadata? */
+PROF__FN bool prof__member_hidden(prof__entries m[2], const prof__member *e, const char *rest) {
+    prof__member later;
+    while (prof__member_next(&rest, &later))
+        if (later.key_size == e->key_size && memcmp(later.key, e->key, e->key_size) == 0)
+            return true;
+    return prof__metadata_find(m, e->key) || prof__metadata_find(m + 1, e->key);
+}
+
+/* What devices tell, as members of one object, in the scratch space. */
+PROF__FN const char *prof__devices_told(const struct prof_trace *s) {
+    size_t room = (size_t)(prof__scratch_end(s) - s->scratch), used = 0;
+    for (uint32_t i = 0; i < prof__devices.count; i++) {
+        const prof_device_desc *d = &prof__devices.list[i].desc;
+        char *to = s->scratch + used + (used != 0);
+        size_t left = room - PROF__MIN(room, used + 1), n;
+        if (!(prof__session.activities & d->activity) || !d->metadata) continue;
+        n = (d->metadata)(d->user, to, left);
+        if (!n || n >= left) continue;
+        to[n] = 0;
+        if (!prof__json_members(to)) continue;
+        if (used) to[-1] = ',';
+        used = (size_t)(to - s->scratch) + n;
+    }
+    return used ? s->scratch : "";
+}
+
+/* Writes what devices tell, what the session was asked for, and entries; of each key the last: a
+   session's entry hides a preset one, and both what stands before them. */
 PROF__FN void prof__chrome_metadata(prof__out *o, const struct prof_trace *s) {
     const prof_desc *d = &prof__session.desc;
     prof__entries m[2];
-    const struct { const char *key; bool on; } flags[] = {
-        { "profile_memory", d->profile_memory }, { "with_stack", d->with_stack != 0 },
-        { "record_shapes", d->record_shapes }, { "with_modules", d->with_modules },
-        { "with_flops", d->with_flops } };
+    const struct { const char *member; bool on; } flags[] = {
+        { "\"profile_memory\":1", d->profile_memory }, { "\"with_stack\":1", d->with_stack != 0 },
+        { "\"record_shapes\":1", d->record_shapes }, { "\"with_modules\":1", d->with_modules },
+        { "\"with_flops\":1", d->with_flops } };
+    const char *told, *at, *line = ",\n";
+    prof__member e;
     if (s->built) return;
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-        if (flags[i].on) prof__out_f(o, ",\n\"%s\":1", flags[i].key);
+    prof__chrome_clocks(o);
     prof__metadata_copy(m);
+    told = prof__devices_told(s);
+    for (at = told; prof__member_next(&at, &e); line = ",")
+        if (!prof__member_hidden(m, &e, at))
+            prof__out_f(o, "%s%b:%b", line, e.key, e.key_size, e.value, e.value_size);
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        at = flags[i].member;
+        if (flags[i].on && prof__member_next(&at, &e) && !prof__member_hidden(m, &e, told))
+            prof__out_f(o, ",\n%s", flags[i].member);
+    }
     for (int i = 0; i < 2; i++)
         for (const char *entry = m[i].text; entry < m[i].text + m[i].used;
              entry += strlen(entry) + 1)
@@ -15734,21 +16554,33 @@ PROF__FN void prof__folder_make(const char *path) {
     PROF__WIDE(wide, path);
     if (wide) (void)_wmkdir(wide);
 }
+PROF__FN bool prof__folder_is(const char *path) {   /* or a drive */
+    PROF__WIDE(wide, path);
+    return wide && _waccess(wide, 0) == 0;
+}
 #else
 #  define prof__seek(file, at, from) (lseek)(file, (off_t)(at), from)
 #  define prof__file_cut(file, end) ftruncate(file, (off_t)(end))
 #  define PROF__FILE_BUSY false
 #  define PROF__FILE_WRITABLE(path) (access(path, W_OK) == 0)
 #  define prof__folder_make(path) ((void)mkdir(path, 0777))
+PROF__FN bool prof__folder_is(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
 PROF__FN int prof__file_open(const char *path, int what, int mode) {
     static const int how[] = { 0, O_CREAT | O_EXCL, O_CREAT | O_TRUNC };
-    int file = open(path, O_WRONLY | how[what], mode);
+    int cancel = prof__cancel_off(), file = open(path, O_WRONLY | how[what], mode);
+    prof__cancel_back(cancel);
     return file >= 0 && fcntl(file, F_SETFD, FD_CLOEXEC) == 0 ? file : -1;
 }
 PROF__FN bool prof__file_rename(const char *from, const char *to) { return rename(from, to) == 0; }
 PROF__FN void prof__file_remove(const char *path) { (void)unlink(path); }
 PROF__FN bool prof__file_special(const char *path) {
+    static const char *const of_descriptors[] = { "/dev/std", "/dev/fd/", "/proc/" };   /* links */
     struct stat st;
+    for (int i = 0; i < 3; i++)
+        if (strncmp(path, of_descriptors[i], strlen(of_descriptors[i])) == 0) return true;
     return stat(path, &st) == 0 ? !S_ISREG(st.st_mode) : errno != ENOENT;
 }
 PROF__FN int prof__file_mode(const char *path) {
@@ -15756,9 +16588,14 @@ PROF__FN int prof__file_mode(const char *path) {
     return stat(path, &st) == 0 ? (int)(0666 & st.st_mode) : 0666;
 }
 #endif
-PROF__FN bool prof__file_shut(prof_file *f) { return PROF__LIBC(close)((int)f->handle) == 0; }
+PROF__FN bool prof__file_shut(prof_file *f) {
+    int cancel = prof__cancel_off(), failed = PROF__LIBC(close)((int)f->handle);
+    prof__cancel_back(cancel);
+    return !failed;
+}
 
 PROF__FN bool prof__file_put(prof_file *f, const char *data, size_t size) {
+    int cancel = prof__cancel_off();
     uint64_t before = prof__file_hush();
     bool ok = true;
     while (size && ok) {
@@ -15775,6 +16612,7 @@ PROF__FN bool prof__file_put(prof_file *f, const char *data, size_t size) {
         size -= ok ? (size_t)n : 0;
     }
     prof__file_unhush(before, ok);
+    prof__cancel_back(cancel);
     return ok;
 }
 
@@ -15788,9 +16626,11 @@ PROF__FN bool prof__file_open_at(prof_file *f, const char *path, uint64_t at) {
 #ifdef PROF_ZLIB
 /* Closes a zipped file, or ends a member of it. */
 PROF__FN bool prof__file_zip_end(prof_file *f, bool close) {
+    int cancel = prof__cancel_off();
     uint64_t before = prof__file_hush();
     bool ok = (close ? gzclose((gzFile)f->zip) : gzflush((gzFile)f->zip, Z_FINISH)) == Z_OK;
     prof__file_unhush(before, ok);
+    prof__cancel_back(cancel);
     return ok;
 }
 #endif
@@ -15887,10 +16727,11 @@ PROF__CALL prof_result prof_save_chrome(const prof_trace *trace, const char *pat
 /* ---- a file for each window ---- */
 
 /* Makes dir and the directories it is in; failures show when the file is opened. */
-PROF__FN void prof__make_directories(const char *dir) {
+/* False: it is not there then; errno says why. */
+PROF__FN bool prof__make_directories(const char *dir) {
     char path[1024];
     size_t n = strlen(dir);
-    if (n >= sizeof path) return;
+    if (n >= sizeof path) return true;   /* the file's name is too long, too */
     for (size_t i = 0; i <= n; i++) {
         path[i] = dir[i];
         if (!i || (dir[i] && dir[i] != '/' && dir[i] != '\\')) continue;
@@ -15898,6 +16739,7 @@ PROF__FN void prof__make_directories(const char *dir) {
         prof__folder_make(path);
         path[i] = dir[i];
     }
+    return prof__folder_is(dir);
 }
 
 PROF__CALL void prof_trace_handler(void *user, prof_trace *trace) {
@@ -15913,7 +16755,11 @@ PROF__CALL void prof_trace_handler(void *user, prof_trace *trace) {
     const char *host = uname(&names) == -1 ? NULL : names.nodename;
 #endif
     if (!h) return;
-    prof__make_directories(dir);
+    if (!prof__make_directories(dir)) {
+        h->result = PROF__FAIL(PROF_ERROR_FILE, "the folder '%s' of a trace handler cannot be made",
+                               dir);
+        return;
+    }
     (void)prof__text_f(worker, sizeof worker, "%s_%u", host ? host : "localhost",
                        (uint64_t)prof__process_id());
     n = prof__text_f(path, sizeof path, "%s/%s.%u.pt.trace.json%s", dir,
@@ -15955,14 +16801,41 @@ PROF__FN void prof__chrome_moment(prof__chrome *w, const prof__moment *m) {
                             m->kind == PROF__MOMENT_REAL);
 }
 
+PROF__COLD_END
+/* Writes an event's head, mostly a copy of what an event before it began with. */
+PROF__EAGER char *prof__chrome_kept(prof__chrome *w, const prof_event *e) {
+    uint32_t hash = ((uint32_t)(uintptr_t)e->name ^ e->thread << 20) * 0x9e3779b1u;
+    prof__head *h = w->heads + (PROF__BARE ? 0 : hash >> 27);
+    const char *from;
+    char *p;
+    prof__out_room(w->o, 384);           /* so that what is kept has passed no flush */
+    from = w->o->p;
+    if (PROF__LIKELY(h->name == e->name && h->thread == e->thread)) {
+        memcpy(w->o->p, h->text, sizeof h->text);
+        return w->o->p + h->length;
+    }
+    prof__chrome_at(w, e->thread);
+    p = prof__chrome_head(w->o, &w->lead, e->name);
+    h->length = (size_t)(p - from);
+    h->thread = e->thread;
+    h->name = h->length <= sizeof h->text && strlen(e->name) < sizeof h->text ? e->name : NULL;
+    if (h->name) memcpy(h->text, from, h->length);
+    return p;
+}
+
 PROF__FN void prof__chrome_event(void *chrome, const prof_event *e) {
     prof__chrome *w = (prof__chrome *)chrome;
     if (w->gpu && PROF__UNLIKELY(prof__chrome_other(w->o, w->gpu, e))) return;
-    prof__chrome_at(w, e->thread);
-    prof__chrome_zone(w->o, &w->lead, e->name, e->start_ns, e->end_ns, e->flags);
+    if (PROF__BARE) {
+        prof__chrome_at(w, e->thread);
+        prof__chrome_zone(w->o, &w->lead, e->name, e->start_ns, e->end_ns, e->flags);
+    } else {
+        prof__chrome_times(w->o, prof__chrome_kept(w, e), e->start_ns, e->end_ns, e->flags);
+    }
     prof__event_on_cpu(w->o, w->s, e);
 }
 
+PROF__COLD_BEGIN
 /* ---- zones in the order of their ends, in an order that readers nest right ---- */
 
 /* Writes zones where there are no events: thread by thread, as they end. Readers take the first of
@@ -16061,7 +16934,7 @@ PROF__FN void prof__chrome_by_end(prof__chrome *w) {
 /* Writes the rows, and all that is in them. */
 PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
     prof__gpu gpu;
-    prof__chrome w = { o, s, &gpu, { PROF_NONE, 0, 0, "" } };
+    prof__chrome w = { o, s, &gpu, { PROF_NONE, 0, 0, "" }, { { NULL, 0, 0, "" } } };
     PROF__HOST(prof__gpu_open(&gpu, s));
     prof__chrome_process(o, s);
     for (uint32_t i = 0; i < s->thread_count; i++)
@@ -16118,7 +16991,6 @@ PROF__FN void prof__chrome_body(prof__out *o, const struct prof_trace *s, bool a
         PROF__HOST(prof__chrome_status(o, s));
         PROF__HOST(prof__chrome_sites(o, s));
         prof__out_text(o, "}");
-        PROF__HOST(prof__chrome_devices(o, s));
         PROF__HOST(prof__chrome_metadata(o, s));
         prof__out_f(o, ",\n\"displayTimeUnit\":\"ms\",\n\"baseTimeNanoseconds\":%u,"
                        "\n\"traceEvents\":[\n", s->start_wall_ns);
@@ -16169,6 +17041,8 @@ typedef struct prof__node {
 } prof__node;
 enum { PROF__NEXT = PROF__BARE ? 0 : 1, PROF__HASH = PROF__BARE ? 0 : 2 };
 
+typedef struct prof__hashed { const char *name; uint32_t hash; } prof__hashed;
+
 typedef struct prof__forest {
     const struct prof_trace *s;
     prof__node *nodes;
@@ -16179,8 +17053,10 @@ typedef struct prof__forest {
     uint32_t limit;                      /* deeper zones are one node */
     prof_metric metric;
     bool full;
+    prof__hashed hashed[PROF__BARE ? 1 : 32];
 } prof__forest;
 
+PROF__COLD_END
 PROF__FN const char *prof__forest_name(const prof__forest *f, uint32_t what) {
     if (!PROF__BARE && what == PROF_NONE) return "(deeper)";
     return f->records ? prof__site(what)->name : f->s->events[what].name;
@@ -16193,8 +17069,10 @@ PROF__FN const prof_event *prof__forest_event(const prof__forest *f, uint32_t wh
 
 /* Are two nodes' names, and the native frames before them, the same? */
 PROF__FN bool prof__forest_same(const prof__forest *f, uint32_t a, uint32_t b) {
-    const char *x = prof__forest_name(f, a), *y = prof__forest_name(f, b);
-    if (!PROF__BARE && (a == PROF_NONE || b == PROF_NONE)) return a == b;
+    const char *x, *y;
+    if (a == b || (!PROF__BARE && (a == PROF_NONE || b == PROF_NONE))) return a == b;
+    x = prof__forest_name(f, a);
+    y = prof__forest_name(f, b);
     if (x != y && strcmp(x, y) != 0) return false;
     return f->records || prof__same_frames(f->s, f->s->events + a, f->s->events + b);
 }
@@ -16273,11 +17151,26 @@ PROF__FN void prof__forest_merge(prof__forest *f, uint32_t *list, uint32_t from)
     }
 }
 
+/* Of a node's name and the native frames before it. Those of the last names are known. */
+PROF__FN uint32_t prof__forest_hash(prof__forest *f, uint32_t what) {
+    const char *name = prof__forest_name(f, what);
+    const prof_event *e = prof__forest_event(f, what);
+    uint32_t frames = e && e->extra ? prof__frames_of(f->s, e) : 0, h;
+    prof__hashed *known = f->hashed + ((uint32_t)(uintptr_t)name * 0x9e3779b1u >> 27);
+    if (known->name != name) {
+        known->name = name;
+        known->hash = prof__hash_more(2166136261u, name);
+    }
+    h = known->hash;
+    for (uint32_t i = 0; i < frames; i++) h = prof__hash_more(h, prof__frame_text(e->extra, i));
+    return h ^ h >> 15;
+}
+
 /* Makes a node for a close, with the nodes within it, and merges it into its siblings. */
 PROF__FN void prof__forest_take(void *forest, const prof__close *c) {
     prof__forest *f = (prof__forest *)forest;
     bool deeper = !PROF__BARE && c->depth > f->limit;
-    uint32_t *list = f->tops + (deeper ? f->limit + 1 : c->depth), at = f->unused;
+    uint32_t *list = f->tops + (deeper ? f->limit + 1 : c->depth), at = f->unused, *slot;
     prof__node *n;
     f->full = f->full || (at == PROF_NONE && f->count == f->max);
     if (f->full) return;
@@ -16285,27 +17178,27 @@ PROF__FN void prof__forest_take(void *forest, const prof__close *c) {
     else f->unused = f->nodes[at].next[0];
     n = f->nodes + at;
     n->what = deeper ? PROF_NONE : c->what;
-    if (!PROF__BARE) {
-        const prof_event *e = prof__forest_event(f, n->what);
-        uint32_t h = prof__hash_more(2166136261u, prof__forest_name(f, n->what));
-        uint32_t frames = e ? prof__frames_of(f->s, e) : 0;
-        for (uint32_t i = 0; i < frames; i++)
-            h = prof__hash_more(h, prof__frame_function(e->extra->stack[i]));
-        n->next[PROF__HASH] = h ^ h >> 15;   /* of its name, and the native frames before it */
-    }
+    if (!PROF__BARE) n->next[PROF__HASH] = prof__forest_hash(f, n->what);
     n->value = (uint64_t)prof__close_metric(c, f->metric);
     n->child = list[1];
     list[1] = PROF_NONE;
     n->next[0] = PROF_NONE;
     n->next[PROF__NEXT] = PROF_NONE;
-    prof__forest_merge(f, list, at);
+    if (PROF__BARE || n->child != PROF_NONE) {
+        prof__forest_merge(f, list, at);
+        return;
+    }
+    slot = prof__forest_slot(f, list, n);
+    if (*slot == PROF_NONE) {
+        *slot = at;
+    } else {
+        f->nodes[*slot].value += n->value;
+        n->next[0] = f->unused;
+        f->unused = at;
+    }
 }
 
-PROF__FN void prof__forest_deepest(void *forest, const prof__close *c) {
-    prof__forest *f = (prof__forest *)forest;
-    f->depth = PROF__MAX(f->depth, c->depth);
-}
-
+PROF__COLD_BEGIN
 /* Makes the paths of all zones, cut after depth `limit`. False: they do not fit. */
 PROF__FN bool prof__forest_open(prof__forest *f, const struct prof_trace *s, prof_metric metric,
                                 uint32_t limit) {
@@ -16318,7 +17211,7 @@ PROF__FN bool prof__forest_open(prof__forest *f, const struct prof_trace *s, pro
     f->depth = s->max_depth;
     f->unused = PROF_NONE;
     f->tops = (uint32_t *)(void *)s->scratch;
-    if (!f->records) prof__closes(s, prof__forest_deepest, NULL, f);
+    PROF__HOST(if (!f->records) f->depth = prof__closes_of_events(s, NULL));
     if (!PROF__BARE) {
         f->limit = limit;
         f->depth = PROF__MIN(f->depth, limit);
@@ -16348,8 +17241,10 @@ PROF__FN uint32_t prof__forest_list(prof__forest *f, uint32_t *order) {
     }
 }
 
-/* Writes a name as PyTorch does: characters that would break a folded line become `_`. */
+/* Writes a name as PyTorch does: characters that would break a folded line become `_`; so does a
+   name without any, which readers of such lines refuse. */
 PROF__FN void prof__stack_entry(prof__out *o, const char *name) {
+    if (!*name) prof__out_text(o, "_");
     while (*name) {
         size_t broken = *name == ' ' || *name == ';' ? 1 : prof__control(name);
         if (broken) prof__out_text(o, "_");
@@ -16371,7 +17266,7 @@ PROF__FN void prof__stack_line(prof__out *o, const prof__forest *f, uint32_t nod
         uint32_t what = f->tops[depth];
         const prof_event *e = prof__forest_event(f, what);
         for (uint32_t n = e ? prof__frames_of(f->s, e) : 0; n; n--) {
-            const char *name = prof__frame_function(e->extra->stack[n - 1]);
+            const char *name = prof__frame_text(e->extra, n - 1);
             if (n == 1 && strcmp(name, e->name) == 0) break;
             prof__stack_entry(o, name);
             prof__out_text(o, ";");
@@ -16383,14 +17278,28 @@ PROF__FN void prof__stack_line(prof__out *o, const prof__forest *f, uint32_t nod
     prof__out_text(o, "\n");
 }
 
+/* Can this sink have stacks of this metric, which the trace recorded? */
+PROF__FN prof_result prof__stacks_check(const prof_trace *trace, prof_metric metric,
+                                        prof_sink out) {
+    if (!prof__valid(trace) || !out.write) return PROF_ERROR_INVALID;
+    if ((uint32_t)metric >= PROF_METRIC_LAST) return prof__metric_none("metric", metric);
+    if (!prof__metric_unit(metric))
+        return prof__fail(PROF_ERROR_INVALID, "stacks take a metric of total or self time or of "
+                                              "memory");
+    if (metric < PROF_METRIC_CPU_MEMORY_USAGE || prof__memory_is(trace))
+        return PROF_OK;
+    return prof__fail(PROF_ERROR_NONE_RECORDED, PROF__NULL);
+}
+
 PROF__CALL prof_result prof_write_stacks(const prof_trace *trace, prof_metric metric,
                                          prof_sink out) {
     prof__out o;
     prof__forest f;
     uint32_t *order, n;
     int64_t unit = prof__metric_unit(metric);
+    prof_result result = prof__stacks_check(trace, metric, out);
     bool made, taken;
-    if (!prof__valid(trace) || !out.write || !unit) return PROF_ERROR_INVALID;
+    if (result != PROF_OK) return result;
     taken = prof__reading_open();
     made = prof__forest_open(&f, trace, metric, PROF_NONE - 3);
     for (uint32_t limit = f.depth; !PROF__BARE && !made && limit--; limit -= limit / 4)
@@ -16411,8 +17320,12 @@ PROF__CALL prof_result prof_write_event_stacks(const prof_trace *trace, prof_met
                                                prof_sink out) {
     prof__out o;
     int64_t unit = prof__metric_unit(metric);
-    if (!prof__valid(trace) || !out.write || !unit) return PROF_ERROR_INVALID;
+    prof_result result = prof__stacks_check(trace, metric, out);
+    if (result != PROF_OK) return result;
     (void)prof__analyse(trace);
+    if (!prof__stacks_are(trace))
+        return prof__fail(PROF_ERROR_NONE_RECORDED,
+                          "the session did not record stacks: set with_stack in prof_desc");
     prof__out_open(&o, out);
     for (uint32_t i = 0; i < trace->event_count; i++) {
         const prof_extra *x = prof__extra_of(trace->events + i);
@@ -16453,25 +17366,67 @@ PROF__FN void prof__timeline_row(prof__timeline *t, bool times) {
     if (!times) prof__out_text(&t->out, "]");
 }
 
-/* Writes the times of all rows, or their amounts; raw: the changes. kind: PyTorch's number of a
-   category: PARAMETER 0 to AUTOGRAD_DETAIL 6, unknown 7. */
+/* PyTorch's number of a category: PARAMETER 0 to AUTOGRAD_DETAIL 6, unknown 7. */
+PROF__FN uint32_t prof__timeline_kind(const prof__memory *m) {
+    return m->category & 7 ? (m->category & 7) - 1u : 7u;
+}
+
+PROF__FN bool prof__timeline_has(const prof__timeline *t, const prof__memory *m) {
+    return m->what != PROF__NO_MEMORY && m->what != PROF__NOT_COUNTED &&
+           prof__device_is(m->device, t->device);
+}
+
+PROF__FN void prof__timeline_raw(prof__timeline *t, int64_t ns, const char *action, int64_t bytes,
+                                 const prof__memory *m) {
+    prof__out_f(&t->out, "%s[%i, %s, %i, %u]", t->rows++ ? ", " : "", ns, action, bytes,
+                (uint64_t)prof__timeline_kind(m));
+}
+
+PROF__FN prof_device prof__timeline_device(const struct prof_trace *s) {
+    prof_device best = { 0, 0 };
+    for (uint32_t i = 0; i < s->memory.count; i++) {
+        const prof__memory *m = s->memory.list + i;
+        if (m->what != PROF__NO_MEMORY && m->what != PROF__NOT_COUNTED &&
+            !prof__device_is_host(m->device) && (!best.type || m->device.index < best.index))
+            best = m->device;
+    }
+    return best;
+}
+
+/* What was allocated before the window, as its frees tell; t->us: the window's first change.
+   PyTorch gives it the time -1, in rows that of the first change. False: nothing. */
+PROF__FN bool prof__timeline_older(prof__timeline *t, bool raw) {
+    bool any = false;
+    for (uint32_t i = 0; i < t->s->memory.count && !t->out.failed; i++) {
+        const prof__memory *m = t->s->memory.list + i;
+        if (!prof__timeline_has(t, m)) continue;
+        if (t->us < 0) t->us = ((int64_t)t->s->start_wall_ns + m->ns) / 1000;
+        if (m->what != PROF__FREE_OLDER) continue;
+        if (raw) prof__timeline_raw(t, -1, "1", -m->bytes, m);
+        t->in_use[prof__timeline_kind(m) + 1] -= m->bytes;
+        any = true;
+    }
+    return any;
+}
+
+/* Writes the times of all rows, or their amounts; raw: the changes. */
 PROF__FN void prof__timeline_rows(prof__timeline *t, bool times, bool raw) {
     memset(t->in_use, 0, sizeof t->in_use);
     t->us = -1;
     t->rows = 0;
+    if (prof__timeline_older(t, raw) && !raw) prof__timeline_row(t, times);
+    t->us = -1;
     for (uint32_t i = 0; i < t->s->memory.count && !t->out.failed; i++) {
         const prof__memory *m = t->s->memory.list + i;
         int64_t ns = (int64_t)t->s->start_wall_ns + m->ns, us = ns / 1000;
-        uint32_t kind = m->category & 7 ? (m->category & 7) - 1u : 7u;
-        if (m->what > PROF__FREE || !prof__device_is(m->device, t->device)) continue;
+        if (!prof__timeline_has(t, m)) continue;
         if (raw) {
-            prof__out_f(&t->out, "%s[%i, %s, %i, %u]", t->rows++ ? ", " : "", ns,
-                        m->what == PROF__FREE ? "4" : "2", m->bytes, (uint64_t)kind);
+            prof__timeline_raw(t, ns, m->what < PROF__FREE ? "2" : "4", m->bytes, m);
             continue;
         }
         if (t->us >= 0 && us != t->us) prof__timeline_row(t, times);
         t->us = us;
-        t->in_use[kind + 1] += m->bytes;
+        t->in_use[prof__timeline_kind(m) + 1] += m->bytes;
     }
     if (t->us >= 0) prof__timeline_row(t, times);
 }
@@ -16480,12 +17435,13 @@ PROF__CALL prof_result prof_write_memory_timeline(const prof_trace *trace,
                                                   const prof_memory_desc *desc, prof_sink out) {
     prof__timeline t;
     if (!prof__valid(trace) || !out.write) return PROF_ERROR_INVALID;
-    if (trace->built || !trace->view.profile_memory) return PROF_ERROR_NONE_RECORDED;
+    if (trace->built || !trace->view.profile_memory)
+        return prof__fail(PROF_ERROR_NONE_RECORDED, PROF__NULL);
     prof__analyse(trace);
     memset(&t, 0, offsetof(prof__timeline, out));
     prof__out_open(&t.out, out);
     t.s = trace;
-    if (desc) t.device = desc->device;
+    t.device = desc ? desc->device : prof__timeline_device(trace);
     prof__out_text(&t.out, "[");
     if (desc && desc->raw) prof__timeline_rows(&t, false, true);
     else {
@@ -16610,26 +17566,6 @@ PROF__FN void prof__et_values(prof__out *o, const char *key, const prof_extra *x
 }
 
 /* ---- attributes ---- */
-
-/* One `"key":value` of the members of an object. */
-typedef struct prof__member { const char *key, *value; size_t key_size, value_size; } prof__member;
-
-/* Reads the next member, after *at; false: there is none, or it is not JSON. */
-PROF__FN bool prof__member_next(const char **at, prof__member *m) {
-    const char *p = *at;
-    (void)prof__json_sign(&p, ',');
-    prof__json_space(&p);
-    m->key = p;
-    if (!prof__json_string(&p)) return false;
-    m->key_size = (size_t)(p - m->key);
-    if (!prof__json_sign(&p, ':')) return false;
-    prof__json_space(&p);
-    m->value = p;
-    if (!prof__json_value(&p, 0)) return false;
-    m->value_size = (size_t)(p - m->value);
-    *at = p;
-    return true;
-}
 
 PROF__FN bool prof__member_is(const prof__member *m, const char *key) {
     size_t n = strlen(key);
@@ -17279,7 +18215,7 @@ PROF__CALL uint64_t prof_flops(const char *name, const prof_shape *inputs, uint3
 enum {
     PROF__RAW_SESSION = 1, PROF__RAW_SITES, PROF__RAW_THREAD, PROF__RAW_RECORDS, PROF__RAW_OPEN,
     PROF__RAW_COUNTS, PROF__RAW_SUMS, PROF__RAW_DETAILS, PROF__RAW_EVENT, PROF__RAW_OLD_CORE,
-    PROF__RAW_DENSE
+    PROF__RAW_DENSE, PROF__RAW_METADATA
 };
 enum {
     PROF__RAW_MAGIC = 0x50524f46, PROF__RAW_VERSION = PROF__BARE ? 3 : 2,
@@ -17597,7 +18533,7 @@ PROF__FN uint32_t prof__chrome_rest(struct prof__chrome_stream *c, const struct 
 /* The rate of the clock: the CPU's has that of its readings up to `now`. */
 PROF__FN uint64_t prof__rate_until(prof__knot now) {
     prof__knot first = prof__recorder.first_knot;
-    if (prof__trace.clock != PROF_CLOCK_CPU) return prof__clock_rate(&prof__trace);
+    if (!prof__measured(&prof__trace)) return prof__clock_rate(&prof__trace);
     if (now.ns <= first.ns) return 1000000000u;
     return (uint64_t)PROF__MIN((double)(now.tick - first.tick) * 1e9 / (double)(now.ns - first.ns),
                                1e18);   /* the clock may jump */
@@ -17609,7 +18545,7 @@ PROF__FN uint64_t prof__raw_rate(const prof__raw *w) { return prof__rate_until(w
 PROF__FN void prof__raw_knots(prof__raw *w) {
     const struct prof_trace *s = &prof__trace;
     const prof__knot *first = s->knots.list;
-    bool now = w->dump && s->open && s->clock == PROF_CLOCK_CPU;
+    bool now = w->dump && s->open && prof__measured(s);
     uint32_t knots = s->clock != PROF_CLOCK_CPU ? 0 : now ? 1 : s->knots.count;
     prof__raw_u32(w, knots + now);
     for (uint32_t i = 0; i < knots + now; i++) {
@@ -17633,6 +18569,53 @@ PROF__FN void prof__raw_details(prof__raw *w) {
     for (uint32_t i = 0; i < prof__trace.counters; i++)
         prof__raw_string(w, prof__counting.names[i], strlen(prof__counting.names[i]));
     prof__raw_end(w);
+}
+
+/* How long the entry is; `room`: it has no end. */
+PROF__FN PROF__RACES size_t prof__entry_size(const char *entry, size_t room) {
+    size_t n = 0;
+    for (; n < room && entry[n]; n++) PROF__SIGNAL_FENCE();   /* no call of strlen */
+    return n;
+}
+
+/* An entry as a text. Its owner may be writing it: see prof__copy_words. */
+PROF__FN PROF__RACES void prof__raw_entry(prof__raw *w, const char *entry, size_t size) {
+    char *to;
+    size_t n = 0;
+    prof__raw_u32(w, (uint32_t)size);
+    to = (char *)(w->words + w->used);
+    for (; n < size; n++) {
+        to[n] = entry[n];
+        PROF__SIGNAL_FENCE();
+    }
+    while (n & 3) to[n++] = 0;
+    w->used += (uint32_t)(n / 4);
+}
+
+/* Writes the metadata, if it changed: of all sessions, then of this one, which counts where both
+   have a key. A dump takes no lock; what changes meanwhile comes with the next block. */
+PROF__FN PROF__RACES void prof__raw_metadata(prof__raw *w) {
+    enum { ROOM = PROF__METADATA_LONGEST };
+    uint32_t changes = PROF__ACQUIRE(prof__metadata->changes), list = 0;
+    size_t at = 0;
+    if (w->metadata == changes || changes & 1) return;
+    while (list < 2 && !w->failed) {
+        const prof__entries *m = prof__metadata + list;
+        prof__raw_begin(w, PROF__RAW_METADATA);
+        if (!w->dump) prof__lock();
+        for (size_t size; at < m->used; at += size + 1) {
+            size = prof__entry_size(m->text + at, m->used - at);
+            if (size <= ROOM && (PROF__RAW_WORDS - w->used - 1) * 4 < size) break;
+            if (size <= ROOM) prof__raw_entry(w, m->text + at, size);
+            else if (w->round < 2) PROF__COUNT(prof__loose.not_kept);
+        }
+        if (at >= m->used) at = 0, list++;
+        if (!w->dump) prof__unlock();
+        PROF__FENCE();
+        if (PROF__LOAD(prof__metadata->changes) != changes) return;
+        if (w->used > PROF__RAW_HEAD) prof__raw_end(w);
+    }
+    if (!w->failed) w->metadata = changes;
 }
 
 /* Copies whole records, as many as fit, and reads the copy: their thread may write them. */
@@ -17659,6 +18642,10 @@ PROF__FN void prof__raw_records(prof__raw *w, const prof__row *row, prof__span *
             break;
         }
         span->zones += prof__item_is_zone(&i);
+        if (!i.kind && prof__went_back(i.at)) {
+            to[i.at - to].duration = 0;
+            span->steps++;
+        }
         if (i.at->site_depth) continue;
         to[i.at - to].site_depth = PROF__PART_WORD;
         PROF__HOST(span->holes++);
@@ -17677,7 +18664,7 @@ PROF__FN void prof__raw_now(prof__raw *w) {
     w->now.ns = 0;
     if (s->clock == PROF_CLOCK_CPU) w->now = prof__knot_now();
     else w->now.tick = prof__session_now(s);
-    w->now_ns = w->dump && s->clock == PROF_CLOCK_CPU
+    w->now_ns = w->dump && prof__measured(s)
         ? w->now.ns - s->knots.list[0].ns : (uint64_t)prof__to_ns(&scale, w->now.tick);
 }
 
@@ -17695,19 +18682,19 @@ typedef struct prof__dumped {
 } prof__dumped;
 
 /* What leaves while a session is open. raw and held are the owner's; in a session that is not
-   streamed raw is the dump's, as dumped always is, which has set busy. */
+   streamed raw is the dump's, as dumped always is: prof__recorder.dumping. The owner is
+   prof__recorder.stream. */
 static struct prof__outgoing {
-    uint32_t owner;                      /* the lock of who writes the stream */
-    uint32_t busy;                       /* 1: a dump is being written. 32 bits, to be atomic */
     uint32_t settled;                    /* 1: no window is opening or closing */
+    size_t steps;                        /* zones in this dump in which the clock went back */
     prof__raw raw;                       /* the stream's, or a dump's */
     prof_event held[PROF__HELD];
     prof__dumped dumped;
 } prof__outgoing;
 
 /* False: the call comes from the sink, or from a signal handler that interrupted the owner. */
-PROF__FN bool prof__stream_lock(void) { return prof__own(&prof__outgoing.owner); }
-PROF__FN void prof__stream_unlock(void) { prof__release(&prof__outgoing.owner); }
+PROF__FN bool prof__stream_lock(bool briefly) { return prof__own(&prof__recorder.stream, briefly); }
+PROF__FN void prof__stream_unlock(void) { prof__disown(&prof__recorder.stream); }
 
 /* The thread that records in row; NULL: none does. */
 PROF__FN PROF__RACES const prof__state *prof__row_state(const prof__row *row) {
@@ -17741,7 +18728,7 @@ PROF__FN prof__segment *prof__stream_find(uint32_t *row, size_t last, prof__span
         span->end = end;
         span->position = g->position + (uint64_t)(g->flushed - g->begin);
         span->base = (uint64_t)g->epoch << 32;
-        span->zones = span->holes = 0;
+        span->zones = span->holes = span->steps = 0;
         *done = g->end && end == whole;
         if (span->at == end && !*done) g = NULL;
     }
@@ -17753,12 +18740,14 @@ PROF__FN prof__segment *prof__stream_find(uint32_t *row, size_t last, prof__span
    full. False: the sink failed: all of it comes again. */
 PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span) {
     struct prof__chrome_stream *c = &prof__chrome_out;
-    prof__chrome chrome = { &c->out, &prof__trace, NULL, { 0, 0, 0, "" } };
+    prof__chrome chrome = { &c->out, &prof__trace, NULL, { 0, 0, 0, "" }, { { NULL, 0, 0, "" } } };
     prof__order order = { prof__chrome_event, &chrome, prof__outgoing.held, PROF__HELD, 0 };
     prof__span next = *span;
     uint64_t last = 0;                   /* the end of the last zone */
     uint32_t announced = PROF__LOAD(row->announced);
     bool had_head = c->has_head;
+    prof__course course = row->course;
+    course.last = PROF__MAX(course.last, prof__trace.start_tick);
     prof__out_open(&c->out, w->sink);
     prof__chrome_tell(row, false);
     chrome.lead = c->lead;
@@ -17774,6 +18763,11 @@ PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span)
         next.holes += !i.at->site_depth;
         if (!prof__item_shows(&i) || !prof__site_known(i.site_depth >> 8)) continue;
         next.zones += prof__item_is_zone(&i);
+        if (!i.kind && prof__went_back(i.at)) {
+            i.duration = 0;
+            next.steps++;
+        }
+        prof__go_on(&course, &i);
         if (prof__item_is_zone(&i)) {
             prof_event e = prof__site_event(i.site_depth >> 8);
             e.start_ns = prof__to_ns(&c->scale, prof__item_start(&i));
@@ -17791,6 +18785,7 @@ PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span)
     w->failed = prof__out_close(&c->out) != PROF_OK;
     if (!w->failed) {
         *span = next;
+        row->course = course;
         return true;
     }
     c->has_head = had_head;
@@ -17802,13 +18797,16 @@ PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span)
 PROF__FN void prof__raw_tell_session(prof__raw *w, bool again) {
     uint64_t knot = prof__knot_last(&prof__trace).tick;
     if (again) w->last_knot = UINT64_MAX;
-    if (w->last_knot == knot || !prof__raw_session(w)) return;
-    if (w->last_knot == UINT64_MAX) {
-        prof_stats stats = prof_get_stats(NULL);
-        prof__raw_details(w);
-        prof__raw_counts(w, &stats, false);
+    if (again) w->metadata = 1;          /* never: it is odd */
+    if (w->last_knot != knot && prof__raw_session(w)) {
+        if (w->last_knot == UINT64_MAX) {
+            prof_stats stats = prof_get_stats(NULL);
+            prof__raw_details(w);
+            prof__raw_counts(w, &stats, false);
+        }
+        w->last_knot = knot;
     }
-    w->last_knot = knot;
+    prof__raw_metadata(w);
 }
 
 /* A row's last records are written, and its thread has left: writes the zones that were open. */
@@ -17851,6 +18849,7 @@ PROF__FN bool prof__stream_rows(prof__raw *w) {
         g->epoch = (uint32_t)(span.base >> 32);
         prof__trace.stream.zones += span.zones;
         if (prof__trace.open) PROF__BUMP(prof__trace.counts.full, span.holes);
+        PROF__BUMP(prof__trace.counts.steps, span.steps);
         if (!done) row++;
         if (done && ok) prof__segment_free(g);
         if (done && ok && !prof__segment_held(g)) prof__segment_give(g);
@@ -17865,7 +18864,7 @@ PROF__FN void prof__stream_clock(struct prof_trace *s) {
     prof__knot now, first = prof__recorder.first_knot, a = { 0, 0 }, b = { 0, 0 };
     prof__scale ticks;
     uint64_t gap;
-    if (s->clock != PROF_CLOCK_CPU) return;
+    if (!prof__measured(s)) return;
     do now = prof__knot_now(); while (now.ns - first.ns < 5000000u);
     if (s->knots.count > 1 && now.tick < prof__knot_last(s).tick) return;
     b.tick = now.ns - first.ns;
@@ -17881,15 +18880,18 @@ PROF__FN void prof__stream_clock(struct prof_trace *s) {
 
 PROF__FN prof_result prof__stream_flush_locked(struct prof_trace *s) {
     prof__raw *w = &prof__outgoing.raw;
+    uint64_t began = prof__due_now(s->clock), rate = 1000000000u;
     bool ok;
     w->failed = false;
     prof__lock();
     prof__stream_clock(s);
     prof__unlock();
     prof__raw_now(w);
+    if (s->clock == PROF_CLOCK_CPU) rate = PROF__MIN(prof__raw_rate(w), 10000000000u);
+    PROF__STORE(s->stream.wait, (uint32_t)(rate / 1024));
     ok = prof__stream_rows(w);
     s->stream_failures += !ok;
-    PROF__STORE(s->stream.flushed_us, (uint32_t)(prof__os_now() / 1000u));
+    if (ok) s->stream.flushed = began;
     return ok ? PROF_OK : PROF_ERROR_SINK;
 }
 
@@ -17903,20 +18905,24 @@ PROF__FN bool prof__is_copy(void) {
     return owner && owner != prof__process_id();
 }
 
-PROF__CALL prof_result prof_flush(void) {
+PROF__FN prof_result prof__flush(uint64_t since, bool briefly) {
     struct prof_trace *s = &prof__trace;
     prof_result result;
     bool ours;
-    if (prof__is_copy() || !prof__stream_lock())
+    if (prof__is_copy() || !prof__stream_lock(briefly))
         return prof__fail(PROF_ERROR_STATE, "prof_flush was called in the sink, or in a child");
     result = prof__fail(PROF_ERROR_STATE, "no session of PROF_MODE_STREAM is open");
     prof__lock();
     ours = s->open && s->mode == PROF_MODE_STREAM;
     prof__unlock();
-    if (ours) result = prof__env_failed() ? PROF_ERROR_SINK : prof__stream_flush_locked(s);
+    if (ours) result = prof__env_failed() ? PROF_ERROR_SINK : PROF_OK;
+    if (result == PROF_OK && (!since || s->stream.flushed - since > 2 * (uint64_t)s->stream.wait))
+        result = prof__stream_flush_locked(s);   /* further ahead: the clock went back */
     prof__stream_unlock();
     return result;
 }
+
+PROF__CALL prof_result prof_flush(void) { return prof__flush(0, false); }
 
 PROF__FN void prof__stream_open(struct prof_trace *s, const prof_desc *d) {
     prof__raw *w = &prof__outgoing.raw;
@@ -17930,10 +18936,29 @@ PROF__FN void prof__stream_open(struct prof_trace *s, const prof_desc *d) {
     prof__stream_clock(s);
 }
 
+/* Metadata that were just added leave at once. In the sink they leave with what is written next. */
+PROF__FN void prof__raw_metadata_now(void) {
+    struct prof_trace *s = &prof__trace;
+    prof__raw *w = &prof__outgoing.raw;
+    bool ours, failed;
+    if (!prof__stream_lock(false)) return;
+    prof__lock();
+    ours = prof__streams(s);
+    if (ours) prof__stream_clock(s);
+    prof__unlock();
+    w->failed = failed = ours && prof__env_failed();
+    if (ours) {
+        prof__raw_now(w);
+        prof__raw_tell_session(w, !w->round);
+        s->stream_failures += w->failed && !failed;
+    }
+    prof__stream_unlock();
+}
+
 /* ---- events of prof_submit leave as they come ---- */
 
 PROF__FN bool prof__streams_events(const struct prof_trace *s) {
-    return s->open && s->mode == PROF_MODE_STREAM && !prof__outgoing.raw.chrome;
+    return prof__streams(s) && !prof__outgoing.raw.chrome;
 }
 
 PROF__FN void prof__raw_event(prof__raw *w, const prof__row *row, const prof_event *e) {
@@ -17974,7 +18999,7 @@ PROF__FN prof_result prof__submit_streamed(const prof_event *events, size_t coun
     prof__raw *w = &prof__outgoing.raw;
     prof_result result = PROF_OK;
     bool ours, failed;
-    if (!prof__stream_lock())
+    if (!prof__stream_lock(false))
         return prof__fail(PROF_ERROR_STATE, "events were submitted in the stream's sink");
     prof__lock();
     ours = prof__streams_events(s);
@@ -18024,6 +19049,8 @@ PROF__FN void prof__stream_close(struct prof_trace *s) {
         prof__raw_open(w, row, row->open_count);
     }
     if (!w->chrome) {
+        w->metadata = 1;                 /* once more */
+        if (ok) prof__raw_tell_session(w, !w->round);
         if (ok) prof__dump_states(w, s);
         stats = prof_get_stats(NULL);
         prof__raw_counts(w, &stats, true);
@@ -18214,6 +19241,7 @@ PROF__FN void prof__dump_segment(prof__raw *w, const prof__segment *g, const pro
     span.position = PROF__LOAD(g->position) + (uint64_t)(span.at - PROF__LOAD(g->begin));
     span.base = (uint64_t)PROF__LOAD(g->epoch) << 32;
     if (span.at < PROF__LOAD(g->begin) || span.end > PROF__LOAD(g->limit)) return;
+    span.zones = span.holes = span.steps = 0;
     prof__raw_sites(w);                  /* names may be newer than the dump's begin */
     while (span.at < span.end && !w->failed) {
         prof__raw_records(w, row, &span);
@@ -18221,6 +19249,7 @@ PROF__FN void prof__dump_segment(prof__raw *w, const prof__segment *g, const pro
         if (PROF__LOAD(g->number) != number) return;
         prof__raw_end(w);
     }
+    prof__outgoing.steps += span.steps;
 }
 
 /* Writes the zones that were open when their window was closed. */
@@ -18231,8 +19260,8 @@ PROF__FN PROF__RACES void prof__dump_closed(prof__raw *w, const struct prof_trac
 }
 
 /* Writes a ring, which threads may be overwriting: its segments in the order in which they were
-   begun. */
-PROF__FN void prof__dump_ring(prof__raw *w, const struct prof_trace *s) {
+   begun. A row may be another thread's by now: so is its cursor, which lies in another segment. */
+PROF__FN PROF__RACES void prof__dump_ring(prof__raw *w, const struct prof_trace *s) {
     for (size_t number = 0, last = PROF__LOAD(s->pool.begun); number < last && !w->failed;) {
         const prof__segment *next = NULL;
         size_t least = last;
@@ -18294,7 +19323,7 @@ PROF__FN void prof__counts_now(const struct prof_trace *s, prof__counts *sum) {
 PROF__FN void prof__windows_unsettle(void) {
     PROF__STORE(prof__outgoing.settled, 0u);
     PROF__FENCE();
-    for (int i = 0; i < 1000000 && PROF__ACQUIRE(prof__outgoing.busy); i++) prof__yield();
+    for (int i = 0; i < 1000000 && PROF__ACQUIRE(prof__recorder.dumping); i++) prof__yield();
 }
 
 /* STATE also while another thread, or the code that this signal handler interrupted, is dumping. */
@@ -18304,30 +19333,38 @@ PROF__CALL prof_result prof_dump(prof_sink out) {
     prof_stats stats;
     prof__counts sum;
     prof_result result;
+    int cancel;
     if (!out.write) return PROF_ERROR_INVALID;
-    if (!prof__swap(&prof__outgoing.busy, 0, 1))
+    cancel = prof__cancel_off();
+    if (!prof__try(&prof__recorder.dumping)) {
+        prof__cancel_back(cancel);
         return prof__fail(PROF_ERROR_STATE, "another dump is being written");
+    }
     result = prof__fail(PROF_ERROR_STATE, "no session of PROF_MODE_TRACE or _RING to dump");
     PROF__FENCE();
     if (PROF__ACQUIRE(prof__outgoing.settled) && (s->open || s->stopped) &&
         s->mode <= PROF_MODE_RING) {
         memset(w, 0, offsetof(prof__raw, words));
+        prof__outgoing.steps = 0;
         w->sink = out;
         w->dump = true;
         prof__raw_now(w);
         prof__raw_session(w);
         prof__raw_details(w);
+        prof__raw_metadata(w);
         prof__raw_sites(w);
         if (s->mode == PROF_MODE_RING) prof__dump_ring(w, s);
         else prof__dump_rows(w, s);
         prof__dump_states(w, s);
         prof__dump_closed(w, s);
         prof__counts_now(s, &sum);
+        if (s->open) sum.steps += prof__outgoing.steps;   /* else prof_stop counted them */
         prof__stats_add(&stats, &sum);
         prof__raw_counts(w, &stats, true);
         result = w->failed ? PROF_ERROR_SINK : PROF_OK;
     }
-    PROF__RELEASE(prof__outgoing.busy, 0u);
+    prof__release(&prof__recorder.dumping);
+    prof__cancel_back(cancel);
     return result;
 }
 
@@ -18856,7 +19893,7 @@ PROF__FN void prof__merge_all(struct prof_trace *s) {
 PROF__FN prof__scale prof__sums_scale(const struct prof_trace *s) {
     prof__knot zero = { 0, 0 }, rate = { 1, 1 };
     if (s->clock == PROF_CLOCK_CPU) {
-        bool ended = s->stopped && s->knots.count;
+        bool ended = (s->stopped || !prof__measured(s)) && s->knots.count;
         prof__knot first = ended ? s->knots.list[0] : prof__recorder.first_knot;
         if (ended) rate = prof__knot_last(s);
         else do rate = prof__knot_now(); while (rate.ns - first.ns < 5000000u);
@@ -18885,6 +19922,7 @@ PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max, bool by_si
     const prof__state *own = prof__tls_state(prof__tls_get());
     prof__scale k;
     size_t n = 0;
+    int cancel = prof__cancel_off();     /* it has locks of other threads */
     memset(&k, 0, sizeof k);
     prof__lock();
     if (s->sums.average) {
@@ -18907,6 +19945,7 @@ PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max, bool by_si
         n++;
     }
     prof__unlock();
+    prof__cancel_back(cancel);
     prof__rows_sort(rows, PROF__MIN(n, max), PROF_METRIC_FLOPS);   /* all have 0: by first */
     return n;
 }
@@ -19447,9 +20486,11 @@ PROF__FN const char *prof__unstreamable(const prof_desc *d) {
 /* The least arena. With a schedule threads may hold the last window's memory; there are steps. */
 PROF__FN size_t prof__need(const prof_desc *d, uint32_t threads) {
     prof__needs n = prof__needs_of(d);
+    size_t need;
     if (prof__has_schedule(d)) n.thread += n.begin + n.chunk + PROF__STEP_COST;
     if (d->mode == PROF_MODE_AGGREGATE) threads++;   /* for the merged sums */
-    return PROF__FIXED_COST + prof__sites_marked() * prof__site_cost() + threads * n.thread;
+    need = PROF__FIXED_COST + prof__sites_marked() * prof__site_cost() + threads * n.thread;
+    return prof__has_schedule(d) && d->profile_memory ? need + need / 63 + 48 : need;
 }
 
 PROF__CALL size_t prof_arena_size(const prof_desc *desc) {
@@ -19526,7 +20567,8 @@ PROF__FN void prof__prefault(void) {
 /* Sets the bytes kept for sums, names and threads when records have filled the arena: a sixteenth
    of it, up to an eighth for many threads, up to a quarter for what they must have, but no more
    than `left`, which the threads' least chunks leave. In a ring or a stream a 32nd, and rows for
-   threads. Their states come on top. */
+   threads. Their states come on top. Seats are for the threads that max_threads told of; without
+   it threads and names have all that is kept as they come. */
 PROF__FN void prof__sums_keep(struct prof_trace *s, const prof__needs *n, uint32_t threads,
                               size_t size, size_t left) {
     size_t states = threads * s->pool.state_size, seats = threads * s->sums.each, kept;
@@ -19541,7 +20583,7 @@ PROF__FN void prof__sums_keep(struct prof_trace *s, const prof__needs *n, uint32
         kept = s->sums.on ? PROF__MIN(PROF__MAX(kept, PROF__MIN(seats, size / 4)), left) : 0;
         seats = PROF__MIN(seats, kept - kept / 4);
     }
-    prof__arena.seats = states + seats;
+    prof__arena.seats = sure ? states + seats : 0;
     prof__arena.reserved = states + kept;
 }
 
@@ -19554,10 +20596,15 @@ PROF__FN uint32_t prof__threads_kept(const prof__needs *n, size_t size, size_t o
     return (uint32_t)PROF__MAX(PROF__MIN(most, 256u), 1u);
 }
 
+PROF__FN char *prof__memory_of(const prof_desc *d, size_t *size) {
+    *size = d->memory ? d->memory_size : sizeof prof__builtin_arena.bytes;
+    return d->memory ? (char *)d->memory : prof__builtin_arena.bytes;
+}
+
 /* Lays the arena out; false: it is too small. Threads take their states as they come. */
 PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d, const prof__needs *n) {
-    char *memory = d->memory ? (char *)d->memory : prof__builtin_arena.bytes;
-    size_t size = d->memory ? d->memory_size : sizeof prof__builtin_arena.bytes, skip, need;
+    size_t size, skip, need;
+    char *memory = prof__memory_of(d, &size);
     uint32_t threads = d->max_threads;
     s->max_depth = n->depth;
     s->max_threads = threads ? threads : 256;
@@ -19566,6 +20613,7 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d, const p
                      "the arena is too small: %u bytes, and this description needs %u",
                      (uint64_t)size, (uint64_t)need);
     if (size < need) return false;
+    if (prof__holding.slots) size = (size_t)((char *)prof__holding.list - memory);
     skip = (16u - ((uintptr_t)memory & 15u)) & 15u;
     prof__arena.low = memory + skip;
     prof__arena.high = memory + skip + ((size - skip) & ~(size_t)15u);
@@ -19600,7 +20648,7 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d, const p
    readings 5 ms apart are exact to 1 in 100,000. */
 PROF__FN void prof__clock_stop(struct prof_trace *s) {
     prof__knot k, first = prof__recorder.first_knot, *start = s->knots.list;
-    if (s->clock != PROF_CLOCK_CPU) return;
+    if (!prof__measured(s)) return;
     do k = prof__knot_now(); while (k.ns - first.ns < 5000000u);
     if (s->knots.count == 1 && k.ns - start->ns < 100000000u)
         k.ns = start->ns + (uint64_t)((double)(k.tick - start->tick) *
@@ -19616,11 +20664,11 @@ PROF__FN void prof__child_after_fork(void) {
     prof__trace.open = prof__trace.stopped = false;
     prof__session.open = prof__session.busy = false;
     PROF__STORE(prof__port.owner, 0u);
-    prof__stream_unlock();
-    prof__release(&prof__recorder.reading);
-    PROF__STORE(prof__outgoing.busy, 0u);
+    prof__release(&prof__recorder.stream.owner);
+    prof__release(&prof__recorder.reading.owner);
+    prof__release(&prof__recorder.dumping);
     prof__recorder.owned = NULL;
-    prof__recorder.holding = false;
+    prof__recorder.holding = prof__holding.on = false;
     tls->hot = &prof__nowhere;           /* the next session may use its state */
     tls->generation = 1;
     prof__counting.serial++;             /* open counters count the parent */
@@ -19840,11 +20888,24 @@ PROF__FN uint32_t prof__supported(void) {
     return all;
 }
 
+/* The same without devices that failed, or that say why they cannot record before they are asked.
+   Under the lock. */
+PROF__FN uint32_t prof__working(void) {
+    uint32_t all = PROF_ACTIVITY_CPU;
+    for (uint32_t i = 0; i < prof__devices.count; i++) {
+        const struct prof__device *d = prof__devices.list + i;
+        bool says = !d->tried && d->desc.status && (d->desc.status)(d->desc.user);
+        if (d->result == PROF_OK && !says) all |= d->desc.activity;
+    }
+    return all;
+}
+
 /* Calls a device's function, if it has one, and keeps the result for prof_get_stats. */
 PROF__FN bool prof__device_call(struct prof__device *d, prof_result (*call)(void *user)) {
     prof_result result = call ? call(d->desc.user) : PROF_OK;
     prof__lock();
     d->result = result;
+    d->tried = true;
     prof__unlock();
     return result == PROF_OK;
 }
@@ -19932,8 +20993,7 @@ PROF__FN void prof__window_start(struct prof_trace *s) {
         bool cpu = s->clock == PROF_CLOCK_CPU;
         if (!s->began) s->start_wall_ns = s->clock == PROF_CLOCK_PLATFORM ? 0 : prof__wall_now();
         if (!s->began) s->knots.gap_ns = 1000000000u;
-        if (cpu) prof__knot_add(prof__knot_now());
-        if (cpu && !prof__recorder.first_knot.ns) prof__recorder.first_knot = s->knots.list[0];
+        if (cpu) prof__knots_start(s);
         if (!s->began) s->start_tick = cpu ? s->knots.list[0].tick : prof__session_now(s);
         if (!s->began && s->mode == PROF_MODE_STREAM) prof__stream_open(s, &prof__session.desc);
         prof__arena.closed = false;
@@ -19949,15 +21009,29 @@ PROF__FN void prof__window_start(struct prof_trace *s) {
     prof__devices_each(prof__session.enabled, PROF__DEVICE_START);
 }
 
+/* Counts the zones of a window's records in which the clock went back. */
+PROF__FN void prof__steps_count(struct prof_trace *s) {
+    for (const prof__row *row = s->rows; row; row = row->next)
+        for (const prof__segment *g = row->first; g; g = g->next) {
+            const prof__record *end = g->end ? g->end : row->cursor, *c = g->begin;
+            prof__cursor k = { c, end, 0, 0 };
+            prof__item i;
+            while (c < end && !prof__went_back(c)) c++;   /* no zone may be told from this alone */
+            while (c < end && prof__next(&k, &i))
+                if (!i.kind && prof__went_back(i.at)) PROF__BUMP(s->counts.steps, 1);
+        }
+}
+
 PROF__FN void prof__window_close(struct prof_trace *s) {
     prof__tls_data *tls = prof__tls_get();
     bool stream;
-    (void)prof__stream_lock();
+    (void)prof__stream_lock(false);
     prof__windows_unsettle();
     prof__lock();
     stream = s->open && s->mode == PROF_MODE_STREAM;
     if (s->open) {
         prof__recording_close(s);
+        if (!stream) prof__steps_count(s);
         if (tls->hot != &prof__nowhere && !prof__session.desc.acc_events)
             prof__state_give(tls, prof__tls_state(tls));   /* the next window has its memory */
         prof__clock_stop(s);
@@ -20017,6 +21091,11 @@ PROF__FN prof_result prof__desc_wrong(const char *field, uint64_t value, const c
     return PROF__FAIL(PROF_ERROR_INVALID, "prof_desc.%s is %u: %s", field, value, takes);
 }
 
+/* The bits that are no activity. */
+PROF__FN uint32_t prof__activity_none(uint32_t activities) {
+    return activities & ~(PROF_ACTIVITY_PRIVATEUSE1 * 2u - 1);
+}
+
 PROF__FN prof_result prof__desc_check(const prof_desc *d) {
     const prof_schedule *c = &d->schedule;
     const uint32_t enums[] = { (uint32_t)d->mode, (uint32_t)d->when_full,
@@ -20032,6 +21111,10 @@ PROF__FN prof_result prof__desc_check(const prof_desc *d) {
         return prof__desc_wrong("memory_size", d->memory_size, "it is 0 where memory is NULL");
     if (d->mode == PROF_MODE_STREAM && !d->stream.write)
         return prof__desc_wrong("stream.write", 0, "PROF_MODE_STREAM needs it");
+    if (prof__activity_none(d->activities))
+        return PROF__FAIL(PROF_ERROR_INVALID,
+                          "prof_desc.activities is %u: %u is no PROF_ACTIVITY_...",
+                          (uint64_t)d->activities, (uint64_t)prof__activity_none(d->activities));
     if (d->activities && !(d->activities & prof__supported()))
         return prof__desc_wrong("activities", d->activities, "no such device was added");
     if (d->schedule_fn || !prof__has_schedule(d)) return PROF_OK;
@@ -20045,6 +21128,8 @@ PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *d
     prof_result result = prof__desc_check(desc);
     const char *why = desc->mode == PROF_MODE_STREAM ? prof__unstreamable(desc) : NULL;
     const uint32_t wants = prof__needs_of(desc).wants;
+    size_t size;
+    char *memory = prof__memory_of(desc, &size);
     if (v->open) return prof__fail(PROF_ERROR_STATE, PROF__IS_OPEN);
     if (result != PROF_OK) return result;
     if (why)
@@ -20066,9 +21151,13 @@ PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *d
     v->desc.record_shapes = desc->record_shapes || desc->with_flops;
     prof__metadata[1].used = 0;
     v->has_steps = prof__has_schedule(desc);
+    prof__holding_open(v->has_steps && desc->profile_memory, memory, size);
     v->activities = prof__supported();
     if (desc->activities) v->activities &= desc->activities;
-    if (!prof__window_lay(s)) return PROF_ERROR_MEMORY;
+    if (!prof__window_lay(s)) {
+        PROF__STORE(prof__holding.on, false);
+        return PROF_ERROR_MEMORY;
+    }
     v->open = v->busy = true;
     PROF__STORE(prof__port.owner, prof__process_id());
     return PROF_OK;
@@ -20077,34 +21166,59 @@ PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *d
 /* A step's zone is one record, written when the step ends: zones may be open across its bounds. */
 PROF__FN void prof__step_begin(struct prof_trace *s) {
     struct prof__session *v = &prof__session;
-    v->step_open = v->has_steps && s->open;
+    v->step_open = v->has_steps && s->open &&
+                   (v->desc.schedule_fn || v->desc.schedule.active < INT32_MAX);
+    v->step_seen = PROF__LOAD(prof__on) != 0;
     if (v->step_open) v->step_tick = prof__session_now(s);
 }
 
-PROF__FN void prof__step_end(void) {
-    if (prof__session.step_open) prof__put_step(prof__session.step_tick, prof__session.step);
-    prof__session.step_open = false;
+/* A step ends while prof_toggle has zones off: this thread alone records, and nothing else. */
+PROF__FN void prof__step_put_off(struct prof_trace *s) {
+    prof__tls_data *tls = prof__tls_get();
+    uint32_t refused = 0;
+    prof__windows_unsettle();
+    prof__lock();
+    prof__recording_open(s, true);
+    if (prof__attach_locked(tls, &refused))
+        prof__put_step(prof__session.step_tick, prof__session.step);
+    prof__recording_close(s);
+    prof__unlock();
+}
+
+/* Steps that had zones off from begin to end are left out. */
+PROF__FN void prof__step_end(struct prof_trace *s) {
+    struct prof__session *v = &prof__session;
+    if (v->step_open && PROF__LOAD(prof__on)) prof__put_step(v->step_tick, v->step);
+    else if (v->step_open && v->step_seen) prof__step_put_off(s);
+    v->step_open = false;
 }
 
 /* Claims the session; false: there is none, or this is one of its callbacks, or its sink. */
 PROF__FN bool prof__session_claim(void) {
     bool mine;
+    int cancel;
     if (prof__is_copy()) return false;
+    cancel = prof__cancel_off();
     prof__lock();
     mine = prof__session.open && !prof__session.busy &&
-           !prof__mine(&prof__outgoing.owner);
+           !prof__mine(&prof__recorder.stream.owner);
     if (mine) prof__session.busy = true;
+    if (mine) prof__recorder.cancel = cancel;
     prof__unlock();
+    if (!mine) prof__cancel_back(cancel);
     return mine;
 }
 
 PROF__FN void prof__session_release(bool open) {
+    int cancel = prof__recorder.cancel;
     prof__lock();
     prof__session.busy = false;
     prof__session.open = open;
     if (!open) PROF__STORE(prof__port.owner, 0u);
+    if (!open) PROF__STORE(prof__holding.on, false);
     PROF__RELEASE(prof__outgoing.settled, 1u);   /* before the next caller can lay the arena */
     prof__unlock();
+    prof__cancel_back(cancel);
 }
 
 PROF__FN void prof__step_set(uint64_t step, prof_action action) {
@@ -20118,10 +21232,13 @@ PROF__FN prof_result prof__session_begin(const prof_desc *desc) {
     struct prof_trace *s = &prof__trace;
     prof_desc none;
     prof_result result;
+    int cancel = prof__cancel_off();
     memset(&none, 0, sizeof none);
     prof__lock();
     result = prof__session_open(s, desc ? desc : &none);
+    if (result == PROF_OK) prof__recorder.cancel = cancel;
     prof__unlock();
+    if (result != PROF_OK) prof__cancel_back(cancel);
     if (result != PROF_OK) return result;
     prof__step_set(0, prof__action_at(&prof__session, 0));
     prof__calls(s, prof__transitions[PROF_ACTION_NONE][prof__session.action]);
@@ -20153,7 +21270,7 @@ PROF__CALL prof_action prof_step(void) {
     from = v->open ? v->action : PROF_ACTION_NONE;
     prof__unlock();
     if (!mine) return from;
-    prof__step_end();
+    prof__step_end(s);
     prof__devices_each(v->enabled, PROF__DEVICE_FLUSH);
     prof__step_set(v->step + 1, from);
     to = prof__action_at(v, v->step);
@@ -20168,7 +21285,7 @@ PROF__CALL prof_trace *prof_stop(void) {
     struct prof_trace *s = &prof__trace;
     prof__tls_data *tls = prof__tls_get();
     if (!prof__session_claim()) return NULL;
-    prof__step_end();
+    prof__step_end(s);
     prof__calls(s, prof__transitions[prof__session.action][PROF__EXIT]);
     prof__windows_unsettle();
     prof__lock();
@@ -20182,11 +21299,12 @@ PROF__CALL prof_trace *prof_stop(void) {
 
 PROF__CALL prof_result prof_toggle(uint32_t activities, bool enable) {
     struct prof_trace *s = &prof__trace;
-    uint32_t changed;
+    uint32_t changed, other = prof__activity_none(activities);
     bool open;
     if (!prof__session_claim())
         return prof__fail(PROF_ERROR_STATE, "no session is open, or this is its callback");
-    open = s->open;
+    if (prof__session.desc.activities) other |= activities & ~prof__session.desc.activities;
+    open = s->open && !other;
     if (open) {
         changed = activities & prof__session.activities &
                   (enable ? ~prof__session.enabled : prof__session.enabled);
@@ -20198,10 +21316,15 @@ PROF__CALL prof_result prof_toggle(uint32_t activities, bool enable) {
         prof__lock();
         if (changed & PROF_ACTIVITY_CPU && enable) prof__recording_open(s, true);
         else if (changed & PROF_ACTIVITY_CPU) prof__recording_close(s);
+        if (PROF__LOAD(prof__on)) prof__session.step_seen = true;
         prof__unlock();
         if (enable) prof__devices_each(changed, PROF__DEVICE_START);
     }
     prof__session_release(true);
+    if (other)
+        return PROF__FAIL(PROF_ERROR_INVALID,
+                          "prof_toggle: activity %u is not recorded by this session",
+                          (uint64_t)other);
     return open ? PROF_OK : prof__fail(PROF_ERROR_STATE, "no window is open");
 }
 
@@ -20212,8 +21335,9 @@ PROF__CALL int64_t prof_now(void) {
     int64_t ns = 0;
     if (!prof__lock_briefly()) return 0;
     clock = s->open ? s->clock : PROF_CLOCK_NONE;
-    if (clock == PROF_CLOCK_CPU && s->mode == PROF_MODE_STREAM && s->knots.count > 1)
-        ns = prof__knots_ns(&scale, s->knots.list, s->knots.count, prof__cpu_now()); /* foretold */
+    if (clock == PROF_CLOCK_CPU && (s->mode == PROF_MODE_STREAM || !prof__measured(s)) &&
+        s->knots.count > 1)              /* foretold */
+        ns = prof__knots_ns(&scale, s->knots.list, s->knots.count, prof__cpu_now());
     else if (clock == PROF_CLOCK_CPU)
         ns = PROF__MAX((int64_t)(prof__os_now() - s->knots.list[0].ns), 0);
     else if (clock != PROF_CLOCK_NONE) ns = prof__ticks_ns(prof__session_now(s));
@@ -20233,7 +21357,7 @@ PROF__CALL void prof_session_info(prof_session *session) {
                         ? prof__site(hot->top[-1].site >> 8) : NULL;
     session->desc = prof__session.desc;
     session->open = prof__session.open;
-    session->supported = prof__supported();
+    session->supported = prof__working();
     session->step = prof__session.step;
     session->enabled = session->open ? PROF__LOAD(prof__session.enabled) : 0;
     session->start_ns = !s->open || s->clock == PROF_CLOCK_PLATFORM ? 0
@@ -20327,35 +21451,68 @@ static struct prof__env {
     prof_file file;
     uint64_t end;                        /* the end of the whole blocks in the file */
     bool failed, counting;               /* a write has: no more is written but counts */
+    bool torn;                           /* a write began, and has not returned */
     int error;                           /* errno of that write */
     void *memory;                        /* `taken` bytes from the system, for all sessions */
     uint64_t taken;
 #if PROF__POSIX
     uint64_t device, inode;              /* of the file: the program may close it by mistake */
+    prof_file notes;                     /* PROF_STATUS, or 0 */
+    uint64_t notes_device, notes_inode;
 #endif
 } prof__env;
 
 #if PROF__POSIX
-/* Writes a line for prof record, into PROF_STATUS, or for prof window. A daemon outlives record:
-   then that name may lead to another's file. */
-PROF__FN void prof__env_tell(const char *what, const char *text) {
+/* Moves an open file out of the low numbers, which are the program's; those that it executes do not
+   have it. */
+PROF__FN bool prof__env_move(prof_file *f, int file) {
+    int high;
+    f->handle = file;
+    if (file < 0) return false;
+    high = fcntl(file, F_DUPFD, 100);
+    if (high >= 0) (void)prof__file_shut(f);
+    if (high >= 0) f->handle = high;
+    return fcntl((int)f->handle, F_SETFD, FD_CLOEXEC) == 0;
+}
+
+/* Opens PROF_STATUS for the lines to prof record, unless it is open: a process that becomes another
+   user, and its children, could not. A daemon outlives record: then that name may lead to
+   another's file. */
+PROF__FN bool prof__env_notes(void) {
+    struct prof__env *e = &prof__env;
     const char *path = prof_getenv("PROF_STATUS");
-    const int kept = errno, own = prof__env.waits;   /* or closed by now */
-    int file = own ? own : path && *path ? open(path, O_RDWR | O_APPEND) : -1;
-    char line[1280];
+    char head[12];
     struct stat st;
+    if (e->notes.handle && fstat((int)e->notes.handle, &st) == 0 &&
+        (uint64_t)st.st_dev == e->notes_device && (uint64_t)st.st_ino == e->notes_inode)
+        return true;
+    e->notes.handle = 0;                 /* or the program has closed it */
+    if (!path || !*path || !prof__env_move(&e->notes, open(path, O_RDWR | O_APPEND))) return false;
+    if (fstat((int)e->notes.handle, &st) == 0 && S_ISREG(st.st_mode) &&
+        read((int)e->notes.handle, head, 12) == 12 && memcmp(head, "prof record\n", 12) == 0) {
+        e->notes_device = (uint64_t)st.st_dev;
+        e->notes_inode = (uint64_t)st.st_ino;
+        return true;
+    }
+    (void)prof__file_shut(&e->notes);
+    e->notes.handle = 0;
+    return false;
+}
+
+/* Writes a line for prof record, or for prof window. */
+PROF__FN void prof__env_tell(const char *what, const char *text) {
+    const int kept = errno, own = prof__env.waits;   /* or closed by now */
+    const int cancel = prof__cancel_off();
+    char line[1280];
     prof_file f;
-    if (file < 0) return;
     memset(&f, 0, sizeof f);
-    f.handle = file;
-    if (own ? fcntl(own, 1034 /* F_GET_SEALS */, 0) == 2 :
-        fstat(file, &st) == 0 && S_ISREG(st.st_mode) && read(file, line, 12) == 12 &&
-        memcmp(line, "prof record\n", 12) == 0) {
+    if (own ? fcntl(own, 1034 /* F_GET_SEALS */, 0) == 2 : prof__env_notes()) {
+        f.handle = own ? own : prof__env.notes.handle;
         (void)prof__text_f(line, sizeof line, "%s %u %s\n", what, (uint64_t)prof__process_id(),
                            text);
         (void)prof__file_put(&f, line, strlen(line));
     }
-    if (!own) (void)prof__file_shut(&f);
+    prof__cancel_back(cancel);
     errno = kept;
 }
 #else
@@ -20486,18 +21643,6 @@ PROF__FN bool prof__env_same(void) {
            (uint64_t)st.st_dev == prof__env.device && (uint64_t)st.st_ino == prof__env.inode;
 }
 
-/* Moves an open file out of the low numbers, which are the program's; those that it executes do not
-   have it. */
-PROF__FN bool prof__env_move(prof_file *f, int file) {
-    int high;
-    f->handle = file;
-    if (file < 0) return false;
-    high = fcntl(file, F_DUPFD, 100);
-    if (high >= 0) (void)prof__file_shut(f);
-    if (high >= 0) f->handle = high;
-    return fcntl((int)f->handle, F_SETFD, FD_CLOEXEC) == 0;
-}
-
 /* Keeps the file that was opened, and locks it until this process ends. False: another one has it,
    or had it until now and took its name away. Some file systems have no locks. */
 PROF__FN bool prof__env_keep(void) {
@@ -20567,6 +21712,8 @@ PROF__FN bool prof__env_block(const void *data, size_t size) {
         e->file.handle = prof__file_open(e->path, PROF__FILE_THERE, 0);
         if (e->file.handle < 0 || !prof__env_same() || !prof__env_keep()) return false;
     }
+    if (e->torn && prof__file_cut((int)e->file.handle, e->end) != 0 && errno != EINVAL)
+        return false;                    /* EINVAL: it is a pipe */
     if (fstat((int)e->file.handle, &st) != 0) return false;
     if (S_ISREG(st.st_mode) && (uint64_t)st.st_size != e->end) {
         errno = EBUSY;                   /* another process has written it: there are no locks */
@@ -20574,8 +21721,14 @@ PROF__FN bool prof__env_block(const void *data, size_t size) {
     }
 #endif
     (void)prof__seek((int)e->file.handle, e->end, SEEK_SET);   /* fails for a pipe */
+    e->torn = true;
     ok = prof__file_put(&e->file, (const char *)data, size);
-    if (!ok && prof__file_cut((int)e->file.handle, e->end) != 0) errno = EIO;
+    if (!ok) {
+        int why = errno;
+        errno = prof__file_cut((int)e->file.handle, e->end) == 0 || errno == EINVAL ? why : EIO;
+    }
+    if (ok) e->end += size;
+    e->torn = false;
     return ok;
 }
 
@@ -20595,11 +21748,11 @@ PROF__FN bool prof__env_write(void *user, const void *data, size_t size) {
     if (!PROF__ACQUIRE(e->open) && !PROF__LOAD(e->mute)) {   /* a child of fork: its first block */
         ok = prof__env_open();
         if (ok) prof__env_tell_start();
+        else if (!PROF__LOAD(e->failed)) prof__env_tell("failed", strerror(errno));
     }
     ok = PROF__LOAD(e->mute) || (ok && prof__env_block(data, size));
     if (!ok) e->error = errno;
     if (!ok) PROF__STORE(e->failed, true);
-    else e->end += size;
     errno = kept;
     return ok;
 }
@@ -20629,8 +21782,9 @@ PROF__FN prof_result prof__env_save(void) {
         if (result == PROF_OK) e->made = false;   /* it has another file's place */
     }
     if (result != PROF_OK) errno = e->error ? e->error : errno;
-    prof__env_tell(result == PROF_OK ? "end" : "failed", result == PROF_ERROR_FILE
-                   ? strerror(errno) : prof_strerror(result));
+    if (!e->failed || PROF__LOAD(e->open))         /* else that is told */
+        prof__env_tell(result == PROF_OK ? "end" : "failed", result == PROF_ERROR_FILE
+                       ? strerror(errno) : prof_strerror(result));
     return result == PROF_ERROR_FILE ? prof__file_fail(e->path) : result;
 }
 
@@ -20700,7 +21854,7 @@ PROF__FN prof_result prof__env_begin(const prof_desc *desc, const char *path) {
     prof_desc d = *desc;
     prof_result result;
     prof__env_shut();                    /* the program ended the last session by prof_stop */
-    e->started = e->failed = e->counting = false;
+    e->started = e->failed = e->counting = e->torn = false;
     e->mute = 0;
     e->error = 0;
     if (!prof__env_expand(path))
@@ -20859,6 +22013,15 @@ PROF__FN prof_result prof__wait_open(void) {
 
 PROF__FN void prof__env_at_exit(void) { (void)prof_stop_env(); }
 
+#if defined(__linux__) && !defined(__ANDROID__) && !defined(__UCLIBC__)
+#  define prof__at_quick_exit at_quick_exit
+#  ifndef __cplusplus
+int at_quick_exit(void (*handler)(void));      /* C99's headers leave it out */
+#  endif
+#else
+#  define prof__at_quick_exit(handler) 0
+#endif
+
 #if PROF__POSIX
 /* A child of fork records into a file of its own, if the name has %p. */
 PROF__FN void prof__env_after_fork(void) {
@@ -20894,6 +22057,7 @@ PROF__CALL prof_result prof_start_env(const prof_desc *desc) {
     result = waits ? prof__wait_open() : prof__env_start(path);
     if (result != PROF_OK || e->arranged) return result;
     (void)atexit(prof__env_at_exit);     /* handlers for its end */
+    (void)prof__at_quick_exit(prof__env_at_exit);
 #if PROF__POSIX
     prof__exit_key_make();               /* its handler of fork comes first */
     (void)pthread_atfork(NULL, NULL, prof__env_after_fork);

@@ -127,6 +127,7 @@ typedef struct prof_cuda_stats {
     uint64_t graph_doubts;               /* kernels maybe of another graph launch: see Limits */
     uint64_t no_buffer;                  /* times that CUPTI asked in vain for a buffer */
     uint64_t names_lost;                 /* names, and nodes of graphs, that did not fit */
+    uint64_t failed_calls;               /* of CUPTI's functions: what they are for is missing */
     uint32_t buffers, buffers_most;      /* all there are; most that CUPTI held at a time */
     uint32_t buffers_missing;            /* CUPTI kept them at the stop: what is in them counts as
                                             `outside` of the session that they come in */
@@ -145,7 +146,8 @@ typedef struct prof_cuda_device {
     int32_t shared_per_block, shared_per_block_optin, shared_per_sm;
 } prof_cuda_device;
 
-/* Joins the GPU to the sessions that follow; NULL or zeroed: every default. Loads nothing yet.
+/* Joins the GPU to the sessions that follow; NULL or zeroed: every default. Loads the driver's
+   library, but does not start it: prof_cuda_status() says at once where there is none.
    PROF_ERROR_STATE: done already, or a session is open. PROF_ERROR_MEMORY: the block is too small
    (prof_cuda_memory_size). PROF_ERROR_INVALID: memory NULL with a size, or a buffer below 4 KiB. */
 PROF_API prof_result prof_cuda_init(const prof_cuda_desc *desc);
@@ -178,10 +180,11 @@ PROF_API void prof_cuda_pop_id(void);
 
 /* Turns zones into NVTX ranges and instants into NVTX marks, for nsys, ncu and other tools. A range
    tells what is known when it begins, as those of PyTorch's emit_nvtx() do: "name, seq = 5, op_id =
-   7, sizes = [[2, 3]]". false turns this off. Needs no prof_cuda_init. PROF_ERROR_UNSUPPORTED:
-   prof_cuda_status() says why: no tool listens (nsys and ncu set NVTX_INJECTION64_PATH), or the
-   compiler found no <nvtx3/nvToolsExt.h> (-isystem and CUDA's include folder). PROF_ERROR_STATE: a
-   session is open, or it is on already; other errors: prof_add_observer. */
+   7, sizes = [[2, 3]]"; backward ones "stashed seq = 5". false turns this off. Needs no
+   prof_cuda_init. PROF_ERROR_UNSUPPORTED: prof_cuda_status() says why: no tool listens (nsys and
+   ncu set NVTX_INJECTION64_PATH), or the compiler found no <nvtx3/nvToolsExt.h> (-isystem and
+   CUDA's include folder). PROF_ERROR_STATE: a session is open, or it is on already; other errors:
+   prof_add_observer. */
 PROF_API prof_result prof_cuda_emit_nvtx(bool on);
 
 #ifdef __cplusplus
@@ -424,7 +427,8 @@ enum { PROF_CUDA__PRIORITY_FROM = 130100, PROF_CUDA__DATA_FROM = 22,   /* the AP
        PROF_CUDA__NODE_MADE = 13, PROF_CUDA__NODE_CLONED = 20,   /* callbacks and domains */
        PROF_CUDA__ZEROED = 5, PROF_CUDA__PER_THREAD = 9,   /* CUPTI_ACTIVITY_ATTR_..., */
        PROF_CUDA__HES = 13, PROF_CUDA__THREAD_IDS = 21,   /* of 13.3 on */
-       PROF_CUDA__NOT_INITIALIZED = 15, PROF_CUDA__OTHER_SUBSCRIBER = 39,   /* errors, */
+       PROF_CUDA__NOT_INITIALIZED = 15, PROF_CUDA__NO_ID = 18,   /* errors, */
+       PROF_CUDA__OTHER_SUBSCRIBER = 39,
        PROF_CUDA__INVALIDATED = 901, PROF_CUDA__UNJOINED = 904 };   /* by which a capture ends */
 
 /* ---- @LOAD: CUPTI and the driver, at run time ---- */
@@ -542,6 +546,8 @@ static struct prof_cuda__all {
     prof_cuda_desc desc;
     prof_cuda_state state;
     bool enabled, taken;                 /* taken: CUPTI, by another profiler */
+    uint64_t failed;                     /* calls of CUPTI's, since it was last made to record, */
+    char failed_first[96];               /* and which was the first */
     bool retry;                          /* what failed may work another time */
     bool tried_driver, has_driver, has_cupti;
     bool can_multi, is_multi;            /* one of several subscribers: CUPTI could, it is so */
@@ -554,11 +560,10 @@ static struct prof_cuda__all {
     struct { PROF_CUDA__CUPTI(PROF_CUDA__FIELD) PROF_CUDA__BOTH(PROF_CUDA__FIELD) } cupti;
     struct { PROF_CUDA__MULTI(PROF_CUDA__FIELD) PROF_CUDA__BOTH(PROF_CUDA__FIELD_V2) } multi;
     struct { PROF_CUDA__DRIVER(PROF_CUDA__FIELD) } driver;
-    void *subscriber;
+    void *subscriber;                    /* NULL: CUPTI has let go */
     prof_cuda_stats stats;
     /* buffers */
     uint8_t *pool;
-    uint64_t scratch[1024];              /* for a CUPTI that cannot do without a buffer */
     size_t buffer_size, buffer_count;
     uint32_t out;                        /* CUPTI has so many */
     bool is_out[PROF_CUDA__BUFFERS];
@@ -585,6 +590,7 @@ static struct prof_cuda__all {
 static union { char bytes[PROF_CUDA_MEMORY]; uint64_t align; void *pointer; } prof_cuda__memory;
 static size_t prof_cuda__withheld;       /* of those: CUPTI kept a buffer in them when let go */
 static bool prof_cuda__used;             /* they may not be zeros */
+static uint64_t prof_cuda__scratch[1024];   /* for a CUPTI that cannot do without a buffer */
 static uint32_t prof_cuda__sessions;     /* of CUPTI's in this process */
 
 #define PROF_CUDA__FAILS(...)                                                      \
@@ -691,6 +697,13 @@ PROF_CUDA__FN void prof_cuda__ask_device(int id) {
     }
 }
 
+/* Without cuInit: the program may still fork. */
+PROF_CUDA__FN bool prof_cuda__find_driver(void **handle) {
+    if (prof_cuda__.desc.symbol) return true;
+    *handle = prof_cuda__open("libcuda.so.1");
+    return *handle || PROF_CUDA__FAILS("there is no NVIDIA driver here (libcuda.so.1)");
+}
+
 PROF_CUDA__FN bool prof_cuda__load_driver(void) {
     struct prof_cuda__all *g = &prof_cuda__;
     void *handle = NULL;
@@ -698,10 +711,7 @@ PROF_CUDA__FN bool prof_cuda__load_driver(void) {
     int result;
     if (g->tried_driver) return g->has_driver;
     g->tried_driver = true;
-    if (!g->desc.symbol) {
-        handle = prof_cuda__open("libcuda.so.1");
-        if (!handle) return PROF_CUDA__FAILS("there is no NVIDIA driver here (libcuda.so.1)");
-    }
+    if (!prof_cuda__find_driver(&handle)) return false;
     missing = prof_cuda__resolve("cuda", handle, (char *)&g->driver, prof_cuda__driver_names,
                                  sizeof prof_cuda__driver_names);
     if (missing) return PROF_CUDA__FAILS("the NVIDIA driver is too old, it lacks %s", missing);
@@ -734,6 +744,20 @@ PROF_CUDA__FN bool prof_cuda__cupti_failed(const char *what, int result, const c
         text = NULL;
     return PROF_CUDA__FAILS("%s (CUPTI error %u)%s%s", what, (unsigned)result,
                             text ? ": " : "", text ? text : "");
+}
+
+/* Counts a call of CUPTI's that fails, where the session goes on without what it is for. Not under
+   the lock. */
+PROF_CUDA__FN bool prof_cuda__works(const char *call, int result) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    if (!result) return true;
+    prof_cuda__lock();
+    if (!g->failed++)
+        (void)prof_format_text(g->failed_first, sizeof g->failed_first,
+                               "calls of CUPTI that failed, cupti%s (error %u) first", call,
+                               (unsigned)result);
+    prof_cuda__unlock();
+    return false;
 }
 
 /* What a call does, by CUPTI's own name for it; numbers differ between versions. Dull are driver
@@ -781,6 +805,13 @@ PROF_CUDA__FN bool prof_cuda__take_cupti(void *handle) {
 
 PROF_CUDA__FN void prof_cuda__subscriber(void *user, int domain, uint32_t cbid, const void *data);
 
+/* Lets CUPTI go; where that fails, the next start and prof_cuda_shutdown try again. */
+PROF_CUDA__FN void prof_cuda__leave(void) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    if (g->subscriber && prof_cuda__works("Unsubscribe", (g->cupti.unsubscribe)(g->subscriber)))
+        g->subscriber = NULL;
+}
+
 /* Beside others, if they and CUPTI can, and all that is needed works; or alone. */
 PROF_CUDA__FN int prof_cuda__subscribe_to(bool multi, char *other, size_t size) {
     struct prof_cuda__all *g = &prof_cuda__;
@@ -794,10 +825,11 @@ PROF_CUDA__FN int prof_cuda__subscribe_to(bool multi, char *other, size_t size) 
     result = g->cupti.subscribe_v2
                  ? (g->cupti.subscribe_v2)(&g->subscriber, prof_cuda__subscriber, NULL, &params)
                  : (g->cupti.subscribe)(&g->subscriber, prof_cuda__subscriber, NULL);
+    if (result) g->subscriber = NULL;
     if (result || !multi) return result;
     result = PROF_CUDA__ASK(time, &now);
     if (!result) result = PROF_CUDA__ASK(attribute, PROF_CUDA__THREAD_IDS, &bytes, &os_ids);
-    if (result) (void)(g->cupti.unsubscribe)(g->subscriber);
+    if (result) prof_cuda__leave();
     return result;
 }
 
@@ -806,7 +838,9 @@ PROF_CUDA__FN int prof_cuda__subscribe_to(bool multi, char *other, size_t size) 
 PROF_CUDA__FN bool prof_cuda__subscribe(void) {
     struct prof_cuda__all *g = &prof_cuda__;
     char other[64] = "";
-    int result = prof_cuda__subscribe_to(false, other, sizeof other);
+    int result;
+    prof_cuda__leave();
+    result = prof_cuda__subscribe_to(false, other, sizeof other);
     if (result == PROF_CUDA__OTHER_SUBSCRIBER && g->can_multi &&
         prof_cuda__subscribe_to(true, other, sizeof other) == 0) result = 0;
     g->is_multi = g->is_multi && !result;
@@ -1012,16 +1046,23 @@ PROF_CUDA__FN prof_cuda__node *prof_cuda__node_of(uint64_t id) {
     return nodes + i;
 }
 
+PROF_CUDA__FN bool prof_cuda__time(void *user, uint64_t *ns) {
+    (void)user;
+    return prof_cuda__works("GetTimestamp", PROF_CUDA__ASK(time, ns));
+}
+
 /* A node of a graph is made in a zone, or cloned when the graph is made ready to be launched. */
 PROF_CUDA__FN void prof_cuda__node_told(uint32_t cbid, const prof_cuda__graph *graph) {
     struct prof_cuda__all *g = &prof_cuda__;
     prof_session session;
     prof_cuda__node node, *slot;
     uint64_t id = 0, original = 0, time = 0;
-    if (!graph || (g->cupti.node_id)(graph->node, &id) != 0 || !id) return;
+    if (!graph || !prof_cuda__works("GetGraphNodeId", (g->cupti.node_id)(graph->node, &id)) || !id)
+        return;
     if (cbid == PROF_CUDA__NODE_CLONED &&
-        (g->cupti.node_id)(graph->original_node, &original) != 0) return;
-    if (PROF_CUDA__ASK(time, &time) != 0) return;
+        !prof_cuda__works("GetGraphNodeId", (g->cupti.node_id)(graph->original_node, &original)))
+        return;
+    if (!prof_cuda__time(NULL, &time)) return;
     prof_session_info(&session);
     prof_cuda__lock();
     node = *prof_cuda__node_of(original ? original : id);
@@ -1051,6 +1092,7 @@ PROF_CUDA__FN void prof_cuda__subscriber(void *user, int domain, uint32_t cbid, 
     struct prof_cuda__all *g = &prof_cuda__;
     const prof_cuda__called *call = (const prof_cuda__called *)data;
     (void)user;
+    if (!PROF_CUDA__LOAD(g->enabled)) return;   /* CUPTI may not have let go */
     if (data && domain == PROF_CUDA__RESOURCE) {
         prof_cuda__node_told(cbid, ((const prof_cuda__resource *)data)->graph);
     } else if (data && call->ends) {
@@ -1127,8 +1169,9 @@ PROF_CUDA__FN void prof_cuda__decode(uint8_t *buffer, size_t valid, bool lost) {
         const uint8_t *r = (const uint8_t *)cursor;
         bool whole = !result && r >= at && r <= end - 8 && ((uintptr_t)r & 7) == 0;
         const struct prof_cuda__kind *k = whole ? prof_cuda__kind_of(cursor->kind) : NULL;
-        if (result == PROF_CUDA__END_OF_BUFFER) return;
-        at = r + (k ? k->size : 8);
+        bool over = result == PROF_CUDA__END_OF_BUFFER && cursor && end - at < 1024;
+        if (over) return;
+        if (whole) at = r + (k ? k->size : 8);
         if (!whole || at > end) {
             g->stats.corrupt++;
             return;
@@ -1139,7 +1182,7 @@ PROF_CUDA__FN void prof_cuda__decode(uint8_t *buffer, size_t valid, bool lost) {
 }
 
 /* CUPTI wants a buffer. Without one it drops records and counts them; versions before API 27 crash
-   instead: they get scratch, whose records count as lost. */
+   instead: they get scratch, whose records count as lost. All get it after prof_cuda_shutdown. */
 PROF_CUDA__FN void prof_cuda__requested(uint8_t **buffer, size_t *size, size_t *most) {
     struct prof_cuda__all *g = &prof_cuda__;
     bool *unused;
@@ -1148,8 +1191,7 @@ PROF_CUDA__FN void prof_cuda__requested(uint8_t **buffer, size_t *size, size_t *
     prof_cuda__watch_thread();
     prof_cuda__lock();
     unused = (bool *)memchr(g->is_out, false, g->buffer_count);
-    if (PROF_CUDA__LOAD(g->state) == PROF_CUDA_OFF) {   /* shut down, and CUPTI was not told */
-    } else if (unused) {
+    if (unused) {
         *unused = true;
         *buffer = g->pool + (size_t)(unused - g->is_out) * g->buffer_size;
         *size = g->buffer_size;
@@ -1158,8 +1200,8 @@ PROF_CUDA__FN void prof_cuda__requested(uint8_t **buffer, size_t *size, size_t *
     } else {
         g->stats.no_buffer++;
         if (g->version < 27) {
-            *buffer = (uint8_t *)g->scratch;
-            *size = sizeof g->scratch;
+            *buffer = (uint8_t *)prof_cuda__scratch;
+            *size = sizeof prof_cuda__scratch;
         }
     }
     prof_cuda__unlock();
@@ -1178,8 +1220,9 @@ PROF_CUDA__FN void prof_cuda__completed(void *context, uint32_t stream, uint8_t 
         if (g->zeroed) memset(buffer, 0, valid);   /* else CUPTI does, where work is launched */
         g->is_out[i] = false;
         PROF_CUDA__STORE(g->out, g->out - 1);
-    } else if (buffer == (uint8_t *)g->scratch) {
-        prof_cuda__decode(buffer, PROF_CUDA__MIN(valid, sizeof g->scratch), true);
+    } else if (buffer == (uint8_t *)prof_cuda__scratch) {
+        valid = PROF_CUDA__MIN(valid, sizeof prof_cuda__scratch);
+        prof_cuda__decode(buffer, g->cupti.next ? valid : 0, true);   /* NULL: shut down */
     } else if ((size_t)((uintptr_t)buffer - (uintptr_t)prof_cuda__memory.bytes) >=
                prof_cuda__withheld) {
         g->stats.foreign++;
@@ -1199,11 +1242,6 @@ PROF_CUDA__FN void prof_cuda__completed_multi(uint8_t *buffer, size_t size, size
 }
 
 /* ---- @STATES: prepare, start, flush, stop ---- */
-
-PROF_CUDA__FN bool prof_cuda__time(void *user, uint64_t *ns) {
-    (void)user;
-    return PROF_CUDA__ASK(time, ns) == 0;
-}
 
 /* A clock that jumps ahead is another one, which another profiler set: no ticks are that short. */
 PROF_CUDA__FN void prof_cuda__pair_now(void) {
@@ -1232,6 +1270,13 @@ PROF_CUDA__FN int prof_cuda__switch(uint32_t kind, bool on) {
     return on ? (g->cupti.enable)(kind) : (g->cupti.disable)(kind);
 }
 
+PROF_CUDA__FN void prof_cuda__ask_callback(int domain, uint32_t cbid) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    if (g->cupti.callback)
+        (void)prof_cuda__works("EnableCallback",
+                               (g->cupti.callback)(1, g->subscriber, domain, cbid));
+}
+
 /* Turns all that is asked for on or off; dull calls stay off where CUPTI can do that for one call,
    else the decoder mutes them. CUPTI's error where there is no point without what failed. */
 PROF_CUDA__FN int prof_cuda__switch_all(bool on) {
@@ -1240,6 +1285,7 @@ PROF_CUDA__FN int prof_cuda__switch_all(bool on) {
     for (int i = 0; i < PROF_CUDA__KIND_COUNT; i++) {
         const struct prof_cuda__kind *k = prof_cuda__kinds + i;
         int result = g->desc.records & k->records ? prof_cuda__switch(k->kind, on) : 0;
+        (void)prof_cuda__works(on ? "ActivityEnable" : "ActivityDisable", result);
         if (k->needed && !failed) failed = result;
     }
     for (uint32_t cbid = 0; on && cbid < PROF_CUDA__CBIDS; cbid++) {
@@ -1247,10 +1293,10 @@ PROF_CUDA__FN int prof_cuda__switch_all(bool on) {
             (void)PROF_CUDA__ASK(runtime_call, cbid, 0);
         if (g->calls[0][cbid] & PROF_CUDA__DULL && g->cupti.driver_call)
             (void)PROF_CUDA__ASK(driver_call, cbid, 0);
-        if (g->calls[0][cbid] & (PROF_CUDA__BEGINS | PROF_CUDA__ENDS) && g->cupti.callback)
-            (void)(g->cupti.callback)(1, g->subscriber, PROF_CUDA__DRIVER_CALLS, cbid);
+        if (g->calls[0][cbid] & (PROF_CUDA__BEGINS | PROF_CUDA__ENDS))
+            prof_cuda__ask_callback(PROF_CUDA__DRIVER_CALLS, cbid);
     }
-    g->enabled = on && !failed;
+    PROF_CUDA__STORE(g->enabled, on && !failed);
     return failed;
 }
 
@@ -1263,20 +1309,22 @@ PROF_CUDA__FN bool prof_cuda__enable(void) {
     if (g->enabled) return true;
     g->retry = false;
     g->capturing = 0;
+    g->failed = 0;
     if (!prof_cuda__load_driver()) return false;
     g->why[0] = 0;
     if (!prof_cuda__load_cupti()) return false;
     prof_cuda__find_demangle();
-    if (!g->is_multi) (void)(g->cupti.thread_ids)(1);   /* the OS's thread ids */
+    if (!g->is_multi)                    /* the OS's thread ids */
+        (void)prof_cuda__works("SetThreadIdType", (g->cupti.thread_ids)(1));
     (void)PROF_CUDA__ASK(attribute, PROF_CUDA__PER_THREAD, &size, &per_thread);
     g->zeroed = g->version >= 27 &&   /* before, there may be scratch */
                 PROF_CUDA__ASK(attribute, PROF_CUDA__ZEROED, &size, &yes) == 0;
     if (g->desc.hardware_trace && !g->hardware)
         g->hardware = g->is_multi ? PROF_CUDA__ASK(attribute, PROF_CUDA__HES, &size, &yes) == 0
                                   : g->cupti.hardware_trace && !(g->cupti.hardware_trace)(1);
-    if (g->cupti.callback && g->cupti.node_id) {
-        (void)(g->cupti.callback)(1, g->subscriber, PROF_CUDA__RESOURCE, PROF_CUDA__NODE_MADE);
-        (void)(g->cupti.callback)(1, g->subscriber, PROF_CUDA__RESOURCE, PROF_CUDA__NODE_CLONED);
+    if (g->cupti.node_id) {
+        prof_cuda__ask_callback(PROF_CUDA__RESOURCE, PROF_CUDA__NODE_MADE);
+        prof_cuda__ask_callback(PROF_CUDA__RESOURCE, PROF_CUDA__NODE_CLONED);
     }
     result = g->is_multi ? (g->multi.callbacks)(g->subscriber, prof_cuda__requested_multi,
                                                 prof_cuda__completed_multi)
@@ -1289,7 +1337,7 @@ PROF_CUDA__FN bool prof_cuda__enable(void) {
         prof_cuda__cupti_failed("cuptiActivityEnable", result, "");
         (void)prof_cuda__switch_all(false);
     }
-    (void)(g->cupti.unsubscribe)(g->subscriber);
+    prof_cuda__leave();
     return false;
 }
 
@@ -1305,6 +1353,17 @@ PROF_CUDA__FN prof_result prof_cuda__prepare(void *user) {
 /* Does CUPTI have most of the buffers? */
 PROF_CUDA__FN bool prof_cuda__runs_low(void) {
     return PROF_CUDA__LOAD(prof_cuda__.out) > prof_cuda__.buffer_count / 2;
+}
+
+PROF_CUDA__FN void prof_cuda__flush_now(uint32_t forced) {
+    (void)prof_cuda__works("ActivityFlushAll", (prof_cuda__.cupti.flush)(forced));
+}
+
+/* Records that CUPTI dropped since it was last asked. */
+PROF_CUDA__FN size_t prof_cuda__dropped(void) {
+    size_t n = 0;
+    return prof_cuda__works("ActivityGetNumDroppedRecords", PROF_CUDA__ASK(dropped, NULL, 0, &n))
+               ? n : 0;
 }
 
 /* Forgets all records; nothing is kept until window_start tells when the window began. */
@@ -1323,17 +1382,16 @@ PROF_CUDA__FN prof_result prof_cuda__start(void *user) {
     struct prof_cuda__all *g = &prof_cuda__;
     prof_result result = prof_cuda__prepare(user);
     uint64_t now = 0;
-    size_t before = 0;
     if (result != PROF_OK) return result;
     prof_cuda__lock();
     memset(&g->stats, 0, sizeof g->stats);
     g->stats.buffers_most = g->out;
     prof_cuda__clear();
     prof_cuda__unlock();
-    if (prof_cuda__runs_low()) (void)(g->cupti.flush)(0);   /* the warm-up's */
-    (void)PROF_CUDA__ASK(dropped, NULL, 0, &before);   /* those are not ours */
+    if (prof_cuda__runs_low()) prof_cuda__flush_now(0);   /* the warm-up's */
+    (void)prof_cuda__dropped();          /* those are not ours */
     prof_cuda__pair_now();
-    (void)PROF_CUDA__ASK(time, &now);
+    (void)prof_cuda__time(NULL, &now);
     prof_cuda__lock();
     g->window_start = now;
     prof_cuda__sessions++;
@@ -1344,7 +1402,7 @@ PROF_CUDA__FN prof_result prof_cuda__start(void *user) {
 
 PROF_API PROF_CUDA__QUIET void prof_cuda_flush(void) {
     if (PROF_CUDA__LOAD(prof_cuda__.state) != PROF_CUDA_ACTIVE) return;
-    (void)(prof_cuda__.cupti.flush)(0);
+    prof_cuda__flush_now(0);
     prof_cuda__pair_now();
 }
 
@@ -1396,18 +1454,18 @@ PROF_CUDA__FN void prof_cuda__hand_over(bool goes_on);
 PROF_CUDA__FN prof_result prof_cuda__stop(void *user) {
     struct prof_cuda__all *g = &prof_cuda__;
     prof_session session;
-    size_t dropped = 0;
+    size_t dropped;
     (void)user;
     if (g->state != PROF_CUDA_ACTIVE) return PROF_OK;
     PROF_CUDA__STORE(g->state, PROF_CUDA_DRAINING);
     if (!g->desc.no_sync && !PROF_CUDA__LOAD(g->capturing)) prof_cuda__synchronize();
     prof_cuda__pair_now();
     (void)prof_cuda__switch_all(false);
-    (void)(g->cupti.flush)(0);
-    (void)(g->cupti.flush)(1);
+    prof_cuda__flush_now(0);
+    prof_cuda__flush_now(1);
     prof_cuda__await_buffers();
-    if (PROF_CUDA__ASK(dropped, NULL, 0, &dropped) != 0) dropped = 0;
-    (void)(g->cupti.unsubscribe)(g->subscriber);
+    dropped = prof_cuda__dropped();
+    prof_cuda__leave();
     prof_cuda__lock();
     g->stats.lost_dropped += dropped;
     prof_cuda__unlock();
@@ -1439,6 +1497,7 @@ PROF_API PROF_CUDA__QUIET prof_cuda_stats prof_cuda_get_stats(void) {
     out.bytes_total = (size_t)(g->end - g->base);
     out.bytes_used = (size_t)(g->low - g->base) + g->indexed * sizeof(uint64_t);
     out.captured = kept[PROF_CUDA__NODE];
+    out.failed_calls = g->failed;
     prof_cuda__unlock();
     out.other -= out.kernels + out.copies + out.calls + out.captured;
     out.lost = out.lost_dropped + out.lost_full + out.lost_overwritten;
@@ -1451,12 +1510,16 @@ PROF_CUDA__FN bool prof_cuda__wants_ids(void) {
 }
 
 PROF_API PROF_CUDA__QUIET void prof_cuda_push_id(uint64_t id) {
-    if (prof_cuda__wants_ids()) (void)PROF_CUDA__ASK(push_id, PROF_CUDA__OUR_IDS, id);
+    if (prof_cuda__wants_ids())
+        (void)prof_cuda__works("ActivityPushExternalCorrelationId",
+                               PROF_CUDA__ASK(push_id, PROF_CUDA__OUR_IDS, id));
 }
 
 PROF_API PROF_CUDA__QUIET void prof_cuda_pop_id(void) {
     uint64_t id;
-    if (prof_cuda__wants_ids()) (void)PROF_CUDA__ASK(pop_id, PROF_CUDA__OUR_IDS, &id);
+    int result = prof_cuda__wants_ids() ? PROF_CUDA__ASK(pop_id, PROF_CUDA__OUR_IDS, &id) : 0;
+    if (result != PROF_CUDA__NO_ID)      /* it was pushed before the session */
+        (void)prof_cuda__works("ActivityPopExternalCorrelationId", result);
 }
 
 PROF_API PROF_CUDA__QUIET bool prof_cuda_get_device(int32_t id, prof_cuda_device *out) {
@@ -2036,7 +2099,8 @@ PROF_CUDA__FN void prof_cuda__nvtx_begin(void *user, const char *name, const pro
     if (with) {
         PROF_CUDA__PUT(&l, "%s", name);
         if (with->has & PROF_HAS_SEQUENCE_NR && with->sequence_nr >= 0)
-            PROF_CUDA__PUT(&l, ", seq = %lld", (long long)with->sequence_nr);
+            PROF_CUDA__PUT(&l, ", %sseq = %lld", with->scope == 1 ? "stashed " : "",
+                           (long long)with->sequence_nr);
         if (with->has & PROF_HAS_ID && with->id > 0)
             PROF_CUDA__PUT(&l, ", op_id = %lld", (long long)with->id);
         prof_cuda__nvtx_sizes(&l, with);
@@ -2127,6 +2191,7 @@ PROF_CUDA__FN bool prof_cuda__tell(prof_cuda__line *l, bool json) {
           "captured)", s.unfinished },
         { "no_buffer", NULL, s.no_buffer },
         { "names_lost", "names, or nodes of graphs, that did not fit", s.names_lost },
+        { "failed_calls", prof_cuda__.failed_first, s.failed_calls },
         { "multi_subscriber", NULL, prof_cuda__.is_multi },
         { "zeroed_buffers", NULL, prof_cuda__.zeroed },
         { "hardware_trace", NULL, prof_cuda__.hardware } };
@@ -2226,6 +2291,7 @@ PROF_API PROF_CUDA__QUIET prof_result prof_cuda_init(const prof_cuda_desc *desc)
         "CUDA", PROF_DEVICE_CUDA, PROF_ACTIVITY_CUDA, prof_cuda__prepare, prof_cuda__start,
         prof_cuda__stop, prof_cuda__flush, prof_cuda__status_line, prof_cuda__metadata, g };
     prof_result result;
+    void *driver;
     if (g->state != PROF_CUDA_OFF || prof_cuda__session_open()) return PROF_ERROR_STATE;
     memset(g, 0, sizeof *g);
     if (desc) g->desc = *desc;
@@ -2241,6 +2307,7 @@ PROF_API PROF_CUDA__QUIET prof_result prof_cuda_init(const prof_cuda_desc *desc)
     }
     prof_cuda__watch_threads(true);
     g->state = PROF_CUDA_READY;
+    (void)prof_cuda__find_driver(&driver);
     return PROF_OK;
 }
 
@@ -2254,6 +2321,7 @@ PROF_API PROF_CUDA__QUIET prof_result prof_cuda_shutdown(void) {
         prof_cuda__withheld =
             (size_t)((char *)g->pool + i * g->buffer_size - prof_cuda__memory.bytes);
     prof_cuda__watch_threads(false);
+    prof_cuda__leave();
     memset(g, 0, sizeof *g);             /* the libraries stay: they do not survive being closed */
     return PROF_OK;
 }

@@ -1,10 +1,14 @@
 # shellcheck shell=sh disable=SC2034,SC2086   # variables are for who sources this; lists are meant to split
 # How tests are built, sourced by run.sh and by tests that compile, in the repository's root:
-#   configure CONFIG   sets cc, libs, runner (what a program runs under) and level, the optimization
+#   configure CONFIG   sets cc, libs, runner (what a program runs under) and level, the optimization;
+#                      own and own_level, of what a test itself has
 #   library CONFIG     sets library, tests/prof.c as an object, compiled once in that configuration
 #   make_command WORDS make, with $tests_prof as the command
+#   the_command        makes that, unless tests/run.sh has in this run
 #   wine_begin         makes what $wine needs, once; false: it is not installed
 #   check NAME COMMAND ok when the command succeeds; what it says is in $out/said
+#   some N             true for one in N, others each time; with --all for each, with --rest for one in $share
+#   choose N WORD...   sets chosen to such words, at least one
 #   quick_python       puts a python3 first in PATH that begins in a tenth of the time
 # Under coverage (TESTS_OUT, CC: tests/coverage.sh) CC compiles in every configuration.
 wine=$(command -v wine64 || echo /usr/lib/wine/wine64)
@@ -21,16 +25,27 @@ command -v clang >/dev/null && fast_cc=clang
 [ -n "${ALL:-}" ] || quick_cc=$fast_cc
 
 # The command, too, of which tests_tools has the objects: as users build it with --all, else in a
-# quarter of that time.
-tests_prof=build/prof tests_tools=build/tools
+# quarter of that time. That one is static, where that is possible: it starts some thousand times, in
+# two thirds of the time.
+tests_prof=build/prof tests_tools=build/tools static=1
 [ -n "${ALL:-}" ] || tests_prof=build/tests/prof tests_tools=build/tests/tools
 make_command() {   # WORD...: of make
-    [ -n "${ALL:-}" ] || set -- CC=$quick_cc CFLAGS='-std=c99 -O0' "$@"
+    if [ -n "${ALL:-}" ]; then set -- WARN="$warn" "$@"
+    else
+        [ -z "$static" ] || [ ! -e "$($quick_cc -print-file-name=libsqlite3.a)" ] || set -- TOOL_LIBS='-static -lsqlite3 -lz' "$@"
+        set -- CC=$quick_cc CFLAGS='-std=c99 -O0' ISAL= "$@"
+    fi
     flock build/prof.lock make -s TOOLS=$tests_tools COMMAND=$tests_prof "$@"
 }
+the_command() {
+    [ -e "${COMMAND_MADE:-}" ] || make_command "$tests_prof"
+}
+preloadable() {   # has $tests_prof be one that LD_PRELOAD reaches
+    [ -n "${ALL:-}${PROF:-}" ] || { static='' tests_prof=$tests_prof.shared && make_command "$tests_prof"; }
+}
 
-# Without --all gcc's code is optimized less, that of the sanitizers not at all, and UBSan, which takes
-# as long to compile as all else, is left to --all.
+# Without --all gcc's code is optimized less, that of the sanitizers and of tests themselves not at all,
+# and UBSan, which takes as long to compile as all else, and lines of the source are left to --all.
 configure() {   # CONFIG
     runner='' libs='-lpthread -ldl -lm' level=-O2
     case $1 in
@@ -39,15 +54,17 @@ configure() {   # CONFIG
     clang) cc='clang -std=c99' ;;
     c++) cc='g++ -x c++ -std=c++11' ;;
     asan) cc="$quick_cc -std=c99" libs="$libs -lz" level=${ALL:+-O1}
-        cc="$cc -g1 -fsanitize=address${ALL:+,undefined} -fno-sanitize-recover=all -DPROF_ZLIB" ;;
+        cc="$cc ${ALL:+-g1} -fsanitize=address${ALL:+,undefined} -fno-sanitize-recover=all -DPROF_ZLIB" ;;
     zlib) cc="$quick_cc -std=c99 -DPROF_ZLIB" libs="$libs -lz" level=${ALL:+-O2} ;;
-    tsan) cc='clang -std=c99 -g1 -fsanitize=thread' level=${ALL:+-O1} ;;
+    tsan) cc="clang -std=c99 ${ALL:+-g1} -fsanitize=thread" level=${ALL:+-O1} ;;
     aarch64) cc='aarch64-linux-gnu-gcc -std=c99 -static' runner=qemu-aarch64-static ;;
     windows) cc='x86_64-w64-mingw32-gcc -std=c99 -static' runner=$wine libs='-lm -lpthread' ;;
     wasi) cc="clang --target=wasm32-wasi -std=c99" runner=tests/wasi.mjs libs="-Wl,-z,stack-size=1048576" ;;
     esac
     [ -n "$level" ] || level=-O0
     [ -z "${TESTS_OUT:-}" ] || cc="$CC -std=c99 -DPROF_ZLIB" libs="$libs -lz"
+    own=$cc own_level=$level
+    [ "$1${ALL:-}${TESTS_OUT:-}" != gcc ] || own="$quick_cc -std=c99" own_level=-O0
 }
 
 # shellcheck disable=SC2154   # out is the caller's
@@ -74,6 +91,21 @@ wine_begin() {
         done
         [ -z "$booted" ] || : >"$WINEPREFIX/done"
     } >/dev/null 2>&1' "$wine"
+}
+
+# Of what has many cases a part, others each time (TURN=n: those of that time again): at most one in
+# $share are left out, with --all, and where lines are counted, none.
+turn=${TURN:-} share=${SHARE:-1000}
+[ -z "${ALL:-}${TESTS_OUT:-}" ] || share=${SHARE:-1}
+some() {   # N
+    turn=${turn:-$(date +%s)}
+    [ $(((turn += 1) % ($1 < share ? $1 : share))) = 0 ]
+}
+choose() {   # N WORD...
+    one_in=$1 chosen=
+    shift
+    for word; do ! some "$one_in" || chosen="$chosen $word"; done
+    chosen=${chosen:-$word}
 }
 
 # What python3 is, where that is a script that looks for it (pyenv), without packages of the machine.
@@ -106,6 +138,6 @@ library() {   # CONFIG
 
 # Whether a test compiles prof.h again, with settings of its own, or for more than inside.h shows.
 looks_inside() {   # FILE
-    sed 's/PROF__LOAD\|PROF__STORE\|PROF__ACQUIRE\|PROF__RELEASE\|prof__hot\|prof__frame\|prof__tls//g' \
-        "$1" | grep -Eq 'prof__|PROF__|^#define PROF_'
+    [ -n "$(sed -n 's/PROF__LOAD\|PROF__STORE\|PROF__ACQUIRE\|PROF__RELEASE\|prof__hot\|prof__frame\|prof__tls//g
+        /prof__\|PROF__\|^#define PROF_/{p;q}' "$1")" ]
 }

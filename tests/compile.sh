@@ -1,6 +1,6 @@
 #!/bin/sh
 # The compile matrix: every compiler and standard, the ways to spread prof.h over files. Without ALL=1
-# (tests/run.sh --all) those that differ most from each other.
+# (tests/run.sh --all) those that differ most from each other, half of them, others each time.
 # shellcheck disable=SC2086,SC2317   # lists of flags are meant to split; check calls functions
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -13,8 +13,8 @@ warn_cpp="$warn -Wold-style-cast"
 failed=0
 mkdir -p $out
 
-# Runs a command: "ok NAME", or "not ok NAME" and what the command said.
 all=${ALL:-}
+more() { [ -n "$all" ] && some 1000; }      # only with --all; a part of it with --rest
 
 has() {   # COMMAND
     command -v "$1" >/dev/null || { echo "skip $1: not installed"; return 1; }
@@ -141,35 +141,46 @@ compile() {   # NAME COMPILER...: the declarations, and the implementation
     done
 }
 
-for cc in gcc clang; do
+choose 2 gcc clang
+for cc in $chosen; do
     has $cc || continue
-    for std in ${all:+c99 c11} c17; do compile "$cc $std" $cc -std=$std -fsyntax-only $warn; done
+    for std in ${all:+c99 c11} c17; do
+        [ -z "$all" ] || more || continue
+        compile "$cc $std" $cc -std=$std -fsyntax-only $warn
+    done
 done
-for cxx in g++ clang++; do
+choose 2 g++ clang++
+for cxx in $chosen; do
     has $cxx || continue
     for std in ${all:+c++11 c++17} c++20; do
+        [ -z "$all" ] || more || continue
         compile "$cxx $std" $cxx -x c++ -std=$std -fsyntax-only $warn_cpp
     done
 done
-[ -n "$all" ] && compile 'gcc -Os' gcc -std=c99 -Os $warn
 # Flags of projects that change what is inlined or checked, with code generated.
-if [ -n "$all" ]; then
-    for flags in '-O2 -fno-inline' '-O2 -fno-early-inlining' -Og '-O2 -ftrapv' '-O2 -fprofile-generate' \
-        '-O2 -fsanitize=thread'; do
-        check "gcc $flags" gcc -std=c99 $warn $flags -I. -c $out/implementation.c -o $out/matrix.o
-    done
-fi
+for flags in -Os '-O2 -fno-inline' '-O2 -fno-early-inlining' -Og '-O2 -ftrapv' '-O2 -fprofile-generate' \
+    '-O2 -fsanitize=thread'; do
+    ! more || check "gcc $flags" gcc -std=c99 $warn $flags -I. -c $out/implementation.c -o $out/matrix.o
+done
 has tcc && compile 'tcc c99' tcc -std=c99 -Wall -Werror
+
+warnings_stop_nothing() { make -n -B build/examples/hello >$out/hello.mk && grep -q -- -Wall $out/hello.mk && ! grep -e -Werror $out/hello.mk; }
+check 'warnings stop no build of users' warnings_stop_nothing
 
 # prof_cuda.h, which builds on the implementation.
 for cc in "gcc -std=c99 $warn" "clang -std=c99 -DPROF_STATIC $warn" "clang -std=c99 $warn" \
     "g++ -x c++ -std=c++11 $warn_cpp" "clang++ -x c++ -std=c++20 $warn_cpp" \
     "gcc -std=c99 -DPROF_STATIC $warn" "x86_64-w64-mingw32-gcc -std=c99 $warn" 'tcc -std=c99 -Wall -Werror'; do
     has ${cc%% *} || continue
-    case $cc in tcc* | clang*STATIC*) ;; *) [ -n "$all" ] || continue ;; esac
+    case $cc in tcc* | clang*STATIC*) some 2 || continue ;; *) more || continue ;; esac
     check "prof_cuda.h, ${cc%%-W*}" $cc -I. -c $out/cuda.c -o $out/matrix.o
 done
-check 'prof_cuda.h in a file of its own' sh -c "$quick_cc -std=c99 -O0 $warn -I. -c $out/cuda_alone.c -o $out/cuda_alone.o &&
+# What `make proof` reads, without Frama-C's own header.
+printf '%s\n' 'int Frama_C_interval(int, int);' \
+    'unsigned long long Frama_C_unsigned_long_long_interval(unsigned long long, unsigned long long);' \
+    >$out/__fc_builtin.h
+! some 3 || check 'proof.c' gcc -std=c99 -fsyntax-only $warn -I. -I$out tests/model/proof.c
+! some 3 || check 'prof_cuda.h in a file of its own' sh -c "$quick_cc -std=c99 -O0 $warn -I. -c $out/cuda_alone.c -o $out/cuda_alone.o &&
     $quick_cc -std=c99 -O0 -I. $out/cuda_alone.o $out/cuda_user.c -o $out/program -lpthread -ldl && $out/program"
 
 # ---- Several files ----
@@ -197,22 +208,20 @@ if [ $quick_cc = clang ]; then
     c="clang -std=c99 $warn" cpp="clang++ -x c++ -std=c++11 $warn_cpp"
 fi
 for place in ${all:+a} b; do
-    [ -n "$all" ] && spread 'C and C' $place "$c" "$c" gcc
-    spread 'C and C++' $place "$c" "$cpp" g++
+    ! more || spread 'C and C' $place "$c" "$c" gcc
+    ! some 2 || spread 'C and C++' $place "$c" "$cpp" g++
 done
-[ -n "$all" ] && spread 'C++ and C++' a "$cpp" "$cpp" g++
-if [ -n "$all" ] && has clang; then spread 'gcc and clang' b "$c" "clang -std=c11 $warn" gcc; fi
+! more || spread 'C++ and C++' a "$cpp" "$cpp" g++
+if more && has clang; then spread 'gcc and clang' b "$c" "clang -std=c11 $warn" gcc; fi
 if has tcc; then
-    spread 'tcc and tcc' b tcc tcc tcc
-    build_and_run 'tcc: one thread' 'tcc -std=c99 -Wall -Werror' $out/one_thread.c
-    [ -n "$all" ] && spread "tcc and $quick_cc" b tcc "$c" 'gcc -no-pie -z execstack'
+    ! some 2 || spread 'tcc and tcc' b tcc tcc tcc
+    ! some 2 || build_and_run 'tcc: one thread' 'tcc -std=c99 -Wall -Werror' $out/one_thread.c
+    ! more || spread "tcc and $quick_cc" b tcc "$c" 'gcc -no-pie -z execstack'
 fi
-if [ -n "$all" ]; then
-    build_and_run 'unity build in C' "$c" $out/unity.c
-    build_and_run 'unity build in C++' "$cpp" $out/unity.c
-    build_and_run 'PROF_STATIC in two C files' "$c" $out/own_a.c $out/own_b.c
-    build_and_run 'PROF_STATIC in two C++ files' "$cpp" $out/own_a.c $out/own_b.c
-fi
+! more || build_and_run 'unity build in C' "$c" $out/unity.c
+! more || build_and_run 'unity build in C++' "$cpp" $out/unity.c
+! more || build_and_run 'PROF_STATIC in two C files' "$c" $out/own_a.c $out/own_b.c
+! more || build_and_run 'PROF_STATIC in two C++ files' "$cpp" $out/own_a.c $out/own_b.c
 
 # ---- PROF_ASSERTS: what does not hold says where, and ends the program; without, it is not there ----
 
@@ -232,15 +241,13 @@ assertion() {   # COMPILER-AND-FLAGS...
     said=$( ($out/assert) 2>&1) && return 1
     case $said in *"$out/assert.c:6: PROF__ASSERT(evaluated == 2)"*) ;; *) echo "$said"; return 1 ;; esac
 }
-check 'PROF_ASSERTS in C' assertion $c -O0
-[ -n "$all" ] && check 'PROF_ASSERTS in C++' assertion $cpp -O0
+! some 3 || check 'PROF_ASSERTS in C' assertion $c -O0
+! more || check 'PROF_ASSERTS in C++' assertion $cpp -O0
 
-# ---- PROF_DISABLE: every example (without ALL a third, others each time), with the flags of the Makefile ----
+# ---- PROF_DISABLE: every example (without ALL a sixth, others each time), with the flags of the Makefile ----
 
-number=$(date +%s)
 for file in examples/*.c examples/*.cpp; do
-    number=$((number + 1))
-    [ -n "$all" ] || [ $((number % 3)) = 0 ] || continue
+    some 6 || continue
     cc="$quick_cc -std=c99 -fsyntax-only $warn"
     case $file in
     *coroutines.cpp)

@@ -286,10 +286,10 @@ class Test:
         implementation = re.search(r'^/\* object: (.*) \*/$', own, re.M)     # as in tests/run.sh
         if implementation:
             command += inside + ['-DTEST_LIBRARY', implementation[1].replace('tests', 'inside', 1)]
-        elif '"../inside.h"' in own:
-            command += inside + ['-DTEST_LIBRARY', 'inside/prof.c']
-        elif re.search(r'prof__|PROF__|^#define PROF_', own, re.M):
+        elif '"../inside.h"' not in own and re.search(r'prof__|PROF__|^#define PROF_', own, re.M):
             command += inside
+        elif 'inside_' in own:
+            command += inside + ['-DTEST_LIBRARY', 'inside/prof.c']
         else:
             command += ['-DTEST_LIBRARY', '../../' + path, OUT + '/libprof.so', '-Wl,-rpath,' + OUT]
         subprocess.run(command + LIBS, check=True, cwd=OUT)

@@ -12,10 +12,13 @@ stage() {   # TARGET [VARIABLE=VALUE...]
     echo "$said: $(tail -n 1 "build/nightly/$1.log") ($(($(date +%s) - begin)) s)" | tee -a build/nightly/stages
 }
 
+stage test-all                     # each case; .ci/run takes a fourth of many, others each time
+stage coverage                     # runs tests once more, in a build that counts lines
 stage analysis                     # valgrind, MemorySanitizer, UBSan, analyzers, every warning
 stage soak
 stage stress REPEATS=100
 stage storm RUNS=1000
+stage test-all ONLY=test_signal_step STEP_STRIDE=1 STEP_HANDLERS=all TIMEOUT=20000
 stage fuzz SECONDS=60
 stage proof
 stage mutants COUNT=150 SEED=1

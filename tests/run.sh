@@ -3,8 +3,9 @@
 #   tests/run.sh [--all | --rest] [WORD...]   only the jobs with a WORD in their name, as asan/test_tree
 # Without --all: every suite once, with gcc, and again under AddressSanitizer and ThreadSanitizer
 # where those find things; of what takes long a sample. With it: everything, in every configuration.
-# --rest: of that what .ci/run's other stages leave out. With a WORD all choose among all jobs.
-# COSTS=1: at the end the jobs by their seconds of CPU.
+# --rest: of that what .ci/run's other stages leave out; of many cases a fourth (SHARE), others each time. With a WORD all choose among all jobs.
+# COSTS=1: at the end the jobs by their seconds of CPU, and how many times what gcc -O2 takes for the
+# prof.h of 29a0f05 that is, a measure that a slow machine does not change; it must be at most COSTS_MOST, if that is set.
 #
 # A job prints one line per test: "ok NAME", "not ok NAME: why" or "skip NAME: why", and exits
 # non-zero when one failed. Its whole output is kept in build/tests/JOB.log.
@@ -18,7 +19,7 @@
 # A test that looks further inside prof.h compiles it again with -O0, which takes a tenth of the time.
 # shellcheck disable=SC2086,SC2317   # lists of flags and files are meant to split; functions have names in variables
 set -u
-cd "$(dirname "$0")/.." || exit 1
+[ "${1:-}" = --job ] || cd "$(dirname "$0")/.." || exit 1
 
 # shellcheck source=tests/build.sh
 . tests/build.sh
@@ -31,25 +32,42 @@ long='tsan/test_threads asan/test_ring tsan/test_stress test_faults test_prof_fu
     test_prof_record test_examples test_prof_round test_prof_input asan/test_limits test_prof_trust
     test_prof_export gcc/test_threads gcc/test_signal_step asan/test_odd_events test_prof_report'
 
-source_of() {   # NAME.c or NAME.sh, wherever in tests/ it is
-    find tests -name "$1"
+source_of() {   # NAME.c or NAME.sh, wherever in tests/ it is; a pattern
+    set -- tests/$1 tests/*/$1
+    for found; do [ ! -e "$found" ] || echo "$found"; done
+}
+
+settings_of() {   # FILE: sets flags and with, as it says near its top
+    flags='' with='' row=''
+    while [ ${#row} -lt 5 ] && read -r line; do
+        row=$row+
+        case $line in
+        '/* build: '*) flags=${line#*: } flags=${flags% *} ;;
+        '/* object: '*) with=${line#*: } with=${with% *} ;;
+        esac
+    done <"$1"
 }
 
 unusable() {   # says what the configuration lacks, if it does; one job of it finds that out
     for tool in ${cc%% *} $runner; do
         command -v "$tool" >/dev/null || { echo "$tool is not installed"; return; }
     done
-    (
+    [ -e "$out/$config/links.log" ] || (
         flock 8
         [ -e "$out/$config/links.log" ] || {
             echo 'int main(void) { return 0; }' >"$dir/probe.c"
             $cc "$dir/probe.c" -o "$dir/probe" 2>/dev/null || echo "${cc%% *} cannot link this kind"
-        } >"$out/$config/links.log"
-        cat "$out/$config/links.log"
+        } >"$dir/links"
+        [ -e "$out/$config/links.log" ] || mv "$dir/links" "$out/$config/links.log"
     ) 8>"$out/$config/links.lock"
+    read -r line <"$out/$config/links.log" && echo "$line"
 }
 
 run() {   # PROGRAM: TSan cannot map its shadow where some kernels place the program
+    case $config in
+    tsan | windows) ;;
+    *) timeout "${TIMEOUT:-300}" $runner "$1" 2>&1; return ;;
+    esac
     timeout "${TIMEOUT:-300}" $runner "$1" >"$1.out" 2>&1
     status=$?
     if [ "$config" = tsan ] && grep -q 'unexpected memory mapping' "$1.out"; then
@@ -64,11 +82,6 @@ run() {   # PROGRAM: TSan cannot map its shadow where some kernels place the pro
     return $status
 }
 
-unoptimized() {   # what has more to compile than to do
-    level=-O0
-    [ "$config" != gcc ] || cc="$quick_cc -std=c99"
-}
-
 # Builds and runs NAME.c in a configuration; a program newer than all sources is not rebuilt.
 program() {   # CONFIG NAME
     config=$1 name=$2 dir=$out/$1/$2.dir
@@ -77,24 +90,27 @@ program() {   # CONFIG NAME
     source=$(source_of "$name.c")
     why=$(unusable)
     [ -n "$why" ] && { echo "skip $name: $why"; return 0; }
-    flags=$(sed -n '1,5s|^/\* build: \(.*\) \*/$|\1|p' "$source")
-    with=$(sed -n '1,5s|^/\* object: \(.*\) \*/$|\1|p' "$source")
-    if [ -n "$with" ]; then
-        unoptimized
-        [ "$config" = gcc ] && [ -n "$ALL" ] && level=-O1
-        library=$out/$config/$(basename "$with" .c)$level.o
-        object "$with" "$library" $cc $level || { echo "not ok $name: $with does not compile"; return 1; }
+    settings_of "$source"
+    if [ -n "$with" ]; then              # it has more to compile than to do
+        own_level=-O0
+        [ "$config" = gcc ] && [ -n "$ALL" ] && own_level=-O1
+        library=$out/$config/$(basename "$with" .c)$own_level.o
+        object "$with" "$library" $own $own_level || { echo "not ok $name: $with does not compile"; return 1; }
     elif looks_inside "$source"; then
-        unoptimized
-        [ "$config" != asan ] || cc="$fast_cc ${cc#* }"   # gcc's sanitizers see the library
+        own_level=-O0
+        [ "$config" != asan ] || cc="$fast_cc ${cc#* }" own="$fast_cc ${own#* }"   # gcc's sanitizers see the library
         library=
     else
         library "$config" || { echo "not ok $name: prof.h does not compile"; return 1; }
     fi
-    exe=$out/$config/$name${level%% *}.exe
-    [ -z "$library" ] || flags="-DTEST_LIBRARY $flags -x none $library"
+    exe=$out/$config/$name${own_level%% *}.exe others=
+    [ -z "$library" ] || own="$own -DTEST_LIBRARY"
+    for flag in $flags; do
+        case $flag in *.c) others="$others $flag" ;; *) own="$own $flag" ;; esac
+    done
     if [ ! -x "$exe" ] || [ -n "$(find prof*.h tools/prof/library.* tools/prof/raw_read.h tests -type f -newer "$exe")" ]; then
-        $cc $level $warn $asserts -I. -DTEST_OUT="\"$dir\"" "$source" -o "$exe" $flags $libs ||
+        { $own $own_level $warn $asserts -I. -DTEST_OUT="\"$dir\"" -c "$source" -o "$dir/own.o" &&
+            $cc $own_level $warn $asserts -I. $others -x none "$dir/own.o" $library -o "$exe" $libs; } ||
             { echo "not ok $name: does not compile"; return 1; }
     fi
     run "$exe"
@@ -102,20 +118,23 @@ program() {   # CONFIG NAME
 
 # One job: its log, and what the terminal shows of it.
 job() {   # NAME
-    log=$out/$1.log begin=$(date +%s)
-    mkdir -p "${log%/*}"
+    log=$out/$1.log
+    read -r begin rest </proc/uptime
+    [ -d "${log%/*}" ] || mkdir -p "${log%/*}"
     case $1 in
+    unit) unit ;;
     lint) sh tools/dev/lint.sh rules ;;
     lint_scripts) sh tools/dev/lint.sh scripts ;;
     */*) program "${1%%/*}" "${1#*/}" ;;
     *) sh "$(source_of "$1.sh")" ;;
     esac >"$log" 2>&1
-    status=$?
-    if [ $status != 0 ] && ! grep -q '^not ok ' "$log"; then
-        echo "not ok ${1##*/}: exit status $status" >>"$log"
-    elif ! grep -Eq '^(ok|not ok|skip) ' "$log"; then
-        echo "not ok ${1##*/}: said nothing" >>"$log"
-    fi
+    status=$? why=
+    said=$(count "$log")
+    case $said in
+    *' 0 failed'*) [ $status = 0 ] || why="exit status $status" ;;
+    esac
+    [ "$said" != '0 passed, 0 failed, 0 skipped' ] || why=${why:-said nothing}
+    [ -z "$why" ] || { echo "not ok ${1##*/}: $why" >>"$log"; said=$(count "$log"); }
     times >"$log.times"
     cpu_seconds_of "$log.times"
     tell_job "$1" "$log"
@@ -123,11 +142,11 @@ job() {   # NAME
 
 tell_job() {   # NAME LOG
     [ -n "$TERMINAL" ] && printf '\r\033[K'
-    grep -q '^not ok ' "$2"
-    good=$?
-    [ -n "$TERMINAL" ] && [ $good = 1 ] || echo "$1: $(count "$2") ($seconds s of CPU in $(($(date +%s) - begin)) s)"
-    [ $good = 1 ] || grep -Ev '^(ok|skip) ' "$2" | tail -n 40 | sed 's/^/    /'
-    grep -c '^not ok ' "$2" >>$out/progress
+    read -r end rest </proc/uptime
+    bad=${said#*, } bad=${bad%% *}
+    [ -n "$TERMINAL" ] && [ "$bad" = 0 ] || echo "$1: $said ($seconds s of CPU in $((${end%.*} - ${begin%.*})) s)"
+    [ "$bad" = 0 ] || grep -Ev '^(ok|skip) ' "$2" | tail -n 40 | sed 's/^/    /'
+    echo "$bad" >>$out/progress
     [ -n "$TERMINAL" ] && awk -v jobs="$JOB_COUNT" '{bad += $1} END {
         printf "%d of %d jobs, %d failures so far", NR, jobs, bad}' $out/progress
     return 0
@@ -157,23 +176,24 @@ all_jobs() {
     done
 }
 
-quick_jobs() {   # projects that use an installed prof.h only with --all: CMake, Meson; shellcheck
-    all_jobs | grep -v 'consumers\|lint_scripts\|cuda_acceptance' | grep -E "^([^/]*|gcc/.*|zlib/.*$(printf '|asan/test_%s' $asan; printf '|tsan/test_%s' $tsan))\$"
+# Of scripts a third, others each time. Only with --all: projects that use an installed prof.h (CMake,
+# Meson), and shellcheck.
+quick_jobs() {
+    for job in $(all_jobs | grep -v 'consumers\|lint_scripts\|cuda_acceptance' |
+        grep -E "^([^/]*|gcc/.*|zlib/.*$(printf '|asan/test_%s' $asan; printf '|tsan/test_%s' $tsan))\$"); do
+        case $job in lint | */*) true ;; *) some 3 ;; esac && echo "$job"
+    done
 }
 
-# .ci/run runs make test and coverage, too: without those scripts of the former that have no more with
-# --all, and without gcc's run of portable programs, which other compilers have here with -O2.
+# .ci/run runs make test, too. Of programs a half, others each time, and without gcc's run of portable
+# ones, which other compilers have here with -O2.
 rest_jobs() {
-    quick=$(quick_jobs)
     for job in $(all_jobs); do
-        file=$(source_of "${job#*/}.[ch]*")
         case $job in
-        gcc/*) head -n 1 "$file" | grep -q '/\* portable \*/' && continue ;;
+        gcc/*) head -n 1 "$(source_of "${job#*/}.c")" | grep -q '/\* portable \*/' && continue ;;
         lint) continue ;;
-        test_*) grep -Eq 'ALL|SAMPLE|real_traces' "$(source_of "$job.sh")" ||
-            ! echo "$quick" | grep -qx "$job" || continue ;;
         esac
-        echo "$job"
+        case $job in */*) some 2 ;; esac && echo "$job"
     done
 }
 
@@ -182,10 +202,37 @@ longest_first() {   # LIST
     echo "$1" | grep -vxF -e "$(printf '%s\n' $long)"
 }
 
+# The unit of all costs, compiled between jobs: what slows them slows it.
+unit() {
+    mkdir -p $out/unit
+    if git show 29a0f05:prof.h >$out/unit/prof.h 2>/dev/null &&
+        printf '#define PROF_IMPLEMENTATION\n#include "prof.h"\n' >$out/unit/unit.c &&
+        gcc -std=c99 -O2 -w -c $out/unit/unit.c -o $out/unit/unit.o; then echo 'ok unit'
+    else echo "skip unit: git's history does not have 29a0f05"
+    fi
+}
+
 costs() {   # JOB...
+    most=${COSTS_MOST:-0}
+    grep -q '^ok unit' $out/unit.log 2>/dev/null && cpu_seconds_of $out/unit.log.times && unit=$seconds || unit=0
     for job in command "$@"; do
-        [ -s "$out/$job.log.times" ] && cpu_seconds_of "$out/$job.log.times" && echo "$seconds $job"
-    done | sort -rn | awk '{n += $1; printf "%6.1f s of CPU %s\n", $1, $2} END {printf "%6.1f s in all\n", n}'
+        [ "$job" != unit ] && [ -s "$out/$job.log.times" ] && cpu_seconds_of "$out/$job.log.times" &&
+            echo "$seconds $job"
+    done | sort -rn | awk -v unit="$unit" -v most="$most" '
+        {n += $1; printf "%6.1f s of CPU %s\n", $1, $2}
+        END {
+            if (most && unit && n > most * unit) printf "not ok costs: more than %d times the unit\n", most
+            if (unit) printf "CPU: %d s, %.1f times what gcc -O2 takes for 29a0f05\047s prof.h\n", n, n / unit
+            else printf "CPU: %d s; without the git history of 29a0f05 there is no measure of it\n", n
+        }' >$out/costs
+    cat $out/costs
+}
+
+with_unit() {   # LIST: and the unit, in the middle
+    middle=$(($(echo "$1" | wc -l) / 2))
+    echo "$1" | head -n $middle
+    echo unit
+    echo "$1" | tail -n +$((middle + 1))
 }
 
 [ "${1:-}" = --job ] && { job "$2"; exit 0; }
@@ -194,7 +241,9 @@ ALL='' TERMINAL=''
 chosen=quick_jobs
 case ${1:-} in
 --all) chosen=all_jobs ALL=1 ;;
---rest) chosen=rest_jobs ALL=1 ;;
+--rest)                      # a fourth of the cases, others each time; not every instruction
+    chosen=rest_jobs ALL=1
+    export SHARE="${SHARE:-4}" TEST_SAMPLE="${TEST_SAMPLE:-4}" STEP_STRIDE="${STEP_STRIDE:-311}" ;;
 esac
 [ -z "$ALL" ] || shift
 [ -t 1 ] && TERMINAL=1
@@ -211,14 +260,16 @@ quick_python
 case $list in
 *windows/*) wine_begin 9>&- ;;
 esac
+[ -z "${COSTS:-}" ] || list=$(with_unit "$list")
 [ -n "$ALL" ] || export TEST_SAMPLE="${TEST_SAMPLE:-12}"   # of what takes long: test.h
-JOB_COUNT=$(echo "$list" | wc -l)
-export ALL TERMINAL JOB_COUNT
+JOB_COUNT=$(echo "$list" | wc -l) COMMAND_MADE=$out/command.made
+rm -f "$COMMAND_MADE"
+export ALL TERMINAL JOB_COUNT COMMAND_MADE
 # The command's tests wait for it (command/prof.sh): both cores build it.
 build_command() {
     # shellcheck source=tests/build.sh
     . tests/build.sh   # again: with ALL
-    make_command -j"$(nproc 2>/dev/null || echo 2)" $tests_prof >/dev/null 2>&1
+    make_command -j"$(nproc 2>/dev/null || echo 2)" $tests_prof >/dev/null 2>&1 && : >"$COMMAND_MADE"
     times >$out/command.log.times
 }
 case $list in
@@ -228,9 +279,11 @@ echo "$list" | xargs -P "${JOBS:-$(($(nproc 2>/dev/null || echo 2) + 1))}" -n 1 
 wait
 [ -n "$TERMINAL" ] && printf '\r\033[K'
 
-logs=$(echo "$list" | sed "s|.*|$out/&.log|")
+logs=$(echo "$list" | grep -vx unit | sed "s|.*|$out/&.log|")
 grep -H '^skip ' $logs | sed "s|^$out/\(.*\)\.log:|\1: |"
+rm -f $out/costs
 [ -z "${COSTS:-}" ] || costs $list
+[ ! -e $out/costs ] || logs="$logs $out/costs"     # may say that they are too many
 total=$(count $logs)
 echo "$total"
 case $total in *' 0 failed'*) exit 0 ;; *) exit 1 ;; esac

@@ -244,7 +244,10 @@ TEST_UNUSED static prof_result test_write_to(const prof_trace *trace, int writer
     case TEST_STACKS: return prof_write_stacks(trace, PROF_METRIC_NONE, out);
     case TEST_LEGACY: return prof_write_chrome(trace, &legacy, out);
     case TEST_ARRAY: return prof_write_chrome(trace, &array, out);
-    case TEST_EVENT_STACKS: return prof_write_event_stacks(trace, PROF_METRIC_NONE, out);
+    case TEST_EVENT_STACKS: {
+        prof_result result = prof_write_event_stacks(trace, PROF_METRIC_NONE, out);
+        return result == PROF_ERROR_NONE_RECORDED ? PROF_OK : result;   /* no stacks */
+    }
 #if !PROF__BARE
     case TEST_EXECUTION: return prof_write_execution_trace(trace, out);
 #endif

@@ -178,28 +178,32 @@ static inline uint32_t prof__ipsr(void) {
 #elif !defined(PROF_CONTEXT)
 #  define PROF_CONTEXT() 0u
 #endif
+/* Where no local name is that the user's macro may call; so are the other macros. */
+static inline uint32_t prof__context_now(void) { return (uint32_t)PROF_CONTEXT(); }
 
 static inline uintptr_t prof__mask(void) {
-    uintptr_t state = 0;
 #if defined(PROF_LOCK)
-    state = (uintptr_t)PROF_LOCK();
-#elif PROF__CORTEX_M
+    return (uintptr_t)PROF_LOCK();
+#else
+    uintptr_t state = 0;
+#  if PROF__CORTEX_M
     __asm__ volatile("mrs %0, primask\n\tcpsid i" : "=r"(state) : : "memory");
-#elif defined(__riscv) && !defined(__linux__)
+#  elif defined(__riscv) && !defined(__linux__)
     __asm__ volatile("csrrci %0, mstatus, 8" : "=r"(state) : : "memory");
-#endif
+#  endif
     return state;
+#endif
 }
 
-static inline void prof__unmask(uintptr_t state) {
+static inline void prof__unmask(uintptr_t prof__masked) {
 #if defined(PROF_LOCK)
-    PROF_UNLOCK(state);
+    PROF_UNLOCK(prof__masked);
 #elif PROF__CORTEX_M
-    __asm__ volatile("msr primask, %0" : : "r"(state) : "memory");
+    __asm__ volatile("msr primask, %0" : : "r"(prof__masked) : "memory");
 #elif defined(__riscv) && !defined(__linux__)
-    __asm__ volatile("csrs mstatus, %0" : : "r"(state & 8u) : "memory");
+    __asm__ volatile("csrs mstatus, %0" : : "r"(prof__masked & 8u) : "memory");
 #endif
-    (void)state;
+    (void)prof__masked;
 }
 
 /* ---- What is recorded ----
@@ -271,7 +275,7 @@ prof__frame *prof__begin(const prof_site *site) {
     prof__frame *f = core->top;
     uint32_t row, below, word;
     if (f >= core->last) return prof__dropped();
-    row = (uint32_t)PROF_CONTEXT() << 24;
+    row = prof__context_now() << 24;
     below = f++->site;
     word = ((uint32_t)(site - __start_prof_marks) << 12) + row + 1;
     if (!((below ^ row) >> 24)) word += below & 31;
@@ -371,7 +375,7 @@ void prof__pop(void) {
         return;
     }
     below = core->top->site;             /* an interrupt's end takes no zone of the program */
-    if ((below & 31) && below >> 24 == (PROF_CONTEXT() & 255)) prof__end(core->top);
+    if ((below & 31) && below >> 24 == (prof__context_now() & 255)) prof__end(core->top);
     else prof__end_slow(NULL);           /* counted as unbalanced */
 }
 

@@ -93,7 +93,7 @@ def remove_duplicates(events):
             kept.append(event)
             continue
         up.children = event.children
-        if not up.is_legacy:
+        if not (up.is_legacy and up.kernels):
             up.kernels += event.kernels
         for child in event.children:
             child.parent = up

@@ -141,6 +141,16 @@ static void test_percentiles_columns(void) {
     EQUAL(prof_write_table(trace, NULL, test_text_sink(&text)), PROF_OK);
     CHECK(!strstr(text.data, "p99"), "not asked for: %s", text.data);
     test_text_clear(&text);
+    EQUAL(prof_start(&desc), PROF_OK);   /* a clock that stood still in 99 of 100 calls */
+    for (i = 1; i <= 200; i++) {
+        PROF_BEGIN("zone");
+        test_time.tick += i == 7 ? 1000 : 0;
+        PROF_END();
+    }
+    trace = prof_stop();
+    EQUAL(prof_write_table(trace, &table, test_text_sink(&text)), PROF_OK);
+    CHECK(strstr(text.data, "\"p50\": 0.000, \"p90\": 0.000, \"p99\": 0.000"), "%s", text.data);
+    test_text_clear(&text);
     desc.mode = PROF_MODE_AGGREGATE;     /* from its histogram */
     EQUAL(prof_start(&desc), PROF_OK);
     PROF_BEGIN("zone");
@@ -278,6 +288,7 @@ static void test_average_add(void) {
     before = sum;
     b.key = "other";
     EQUAL(prof_average_add(&sum, &b), PROF_ERROR_INVALID);
+    CHECK(strstr(prof_strerror(PROF_ERROR_INVALID), "rows of different names, '"), "no names");
     EQUAL(prof_average_add(NULL, &b), PROF_ERROR_INVALID);
     EQUAL(prof_average_add(&sum, NULL), PROF_ERROR_INVALID);
     b.key = NULL;

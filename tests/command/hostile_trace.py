@@ -19,7 +19,9 @@ import xml.etree.ElementTree
 NAMES = ['=HYPERLINK("http://x")', "+1+1", "-2+3", "@SUM(1)", "\t=1", "\r=1", "\x1b[31m\x1b]0;t\x07",
          "\x9b31m", "\x7f\x08", "</script><script>escaped", "<img src=x onerror=escaped>", "<!--",
          "]]>", "'\"><b>", "\ufffe\uffff", "a\nb", "\u2028", "&lt;", "%s%n", "\u202etxt.exe", "a\u200bb\ufeff",
-         "\ufeff=1", "\u00a0 @1", "\uff1d1", "\u061c\u2066x\u2069"]
+         "\ufeff=1", "\u00a0 @1", "\uff1d1", "\u061c\u2066x\u2069",
+         "\u00ad\u034f\u115f\u1160\u17b4\u180b\u180e\u3164\ufe0f\uffa0\ufff0\ufff9\ufffb",
+         "\U00013430\U0001bca0\U0001d173\U0001d17a\U000e0100\U000e01ef\U000e0fff"]
 
 
 def trace(names):
@@ -103,8 +105,10 @@ def make(folder, megabytes):
 def check_codes(path):
     with open(path, encoding="utf-8", newline="") as file:      # what is not UTF-8 fails here
         text = file.read()
-    found = re.search("[\0-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f"
-                      "\ufeff\U000e0000-\U000e007f]|\r(?!\r*\n)", text)
+    found = re.search("[\0-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5"
+                      "\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+                      "\ufeff\uffa0\ufff0-\ufffb\U00013430-\U0001343f\U0001bca0-\U0001bca3"
+                      "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]|\r(?!\r*\n)", text)
     return found and "control character: " + repr(text[max(0, found.start() - 40):found.end()])
 
 

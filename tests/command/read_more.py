@@ -249,8 +249,8 @@ def memory(trace, table, timeline, raw):
         return
     times, sizes = json.load(open(timeline, encoding="utf-8"))
     rows = json.load(open(raw, encoding="utf-8"))
-    peak = max((peak for name, (peak, *_) in want.items() if name != "cpu"),
-               default=want.get("cpu", (0,))[0])
+    first = min((name for name in want if name != "cpu"), default="cpu")
+    peak = want[first][0]
     if len(times) != len(sizes) or times != sorted(times) or {len(row) for row in sizes} != {9}:
         yield "the timeline is no table in order of time"
     if max(map(sum, sizes)) != peak or min(map(min, sizes)) < 0:

@@ -120,6 +120,8 @@ def stacks(folded):
     if len(theirs) - len(shared) > 5:
         yield f"{len(theirs) - len(shared)} paths of PyTorch's are not there"
     for path in shared:
+        if "run_backward" in path:       # ours has the backward's ops there, see above
+            continue
         if ours[path] > theirs[path] + events[path] + 1:
             yield f"{ours[path]}, not {theirs[path]}: {path}"
     if not 0 <= sum(ours.values()) - sum(theirs.values()) <= sum(events.values()):

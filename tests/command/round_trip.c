@@ -57,8 +57,7 @@ static void save_stacks(const prof_trace *trace, const char *name) {
          name);
     save_text(name, "stacks.live", &text);
     text.size = 0;
-    must(prof_write_event_stacks(trace, PROF_METRIC_NONE, test_text_sink(&text)) == PROF_OK,
-         "event stacks", name);
+    must(test_write(trace, TEST_EVENT_STACKS, &text) == PROF_OK, "event stacks", name);
     save_text(name, "frames.live", &text);
     test_text_clear(&text);
 }

@@ -5,12 +5,14 @@
 # shellcheck disable=SC2317   # check calls them
 set -u
 cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=tests/build.sh
+. tests/build.sh
 out=$PWD/build/tests/consumers
 failed=0
-wine=$(command -v wine64 || echo /usr/lib/wine/wine64)
 
 check() {   # NAME COMMAND...
     name=$1
+    [ "$name" = install ] || some 2 || return 0
     shift
     if ("$@") >"$out/$name.log" 2>&1; then echo "ok $name"; else
         tail -n 20 "$out/$name.log"

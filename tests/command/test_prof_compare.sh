@@ -4,6 +4,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/command/prof.sh
 . tests/command/prof.sh
+reading='diff_p gate counted'
 
 now=tests/command/traces/kineto_2026.json
 april=tests/command/traces/kineto_2024.json
@@ -206,7 +207,7 @@ gate() {   # LINES OPTION...
     shift
     "$prof" diff --gate "$out/gate.txt" "$@" "$out"/gate_a?.json vs "$out"/gate_b?.json
 }
-says diff_gate_of_all ',slower' 1 gate 'total 5% *' -f csv
+tells diff_gate_of_all ',slower' 1 gate 'total 5% *' -f csv
 cp "$out/said" "$out/told"
 try diff_gate_names_one test "$(grep -c ',slower' "$out/told")" = 1
 try diff_gate_median_has_no_spike sh -c "! grep -q 'steady.*slower' '$out/told'"
@@ -218,7 +219,7 @@ says diff_gate_budget 'slower (max)' 1 gate 'max 110us decode <T> | x`y'
 says diff_gate_budget_kept Medians 0 gate 'max 140us decode <T> | x`y'
 says diff_gate_calls 'more (calls)' 1 gate 'calls 19 sync'
 says diff_gate_total 'Total of self CPU times' 1 gate 'total 7ms Total of self CPU times'
-says diff_markdown '### prof diff: 1 row is beyond its limit' 1 gate 'avg 10% *' -f markdown
+tells diff_markdown '### prof diff: 1 row is beyond its limit' 1 gate 'avg 10% *' -f markdown
 cp "$out/said" "$out/told"
 # shellcheck disable=SC2016   # backticks of Markdown
 try diff_markdown_name_is_code grep -qF '| `` decode <T> \| x`y `` | cpu |' "$out/told"
@@ -260,7 +261,7 @@ says diff_counter_threshold 'more (points)' 1 counted --threshold points=50
 says diff_counter_threshold_kept 'draw' 0 counted --threshold points=70
 says diff_counter_page 'the page is of times' 2 counted --metric points -f html
 says diff_metric_threshold_number "not 'p95=x'" 2 diff_p --threshold p95=x
-says diff_swapped "byte 434: recorded 62883054 s after $april: are the two swapped?" 2 \
+tells diff_swapped "byte 434: recorded 62883054 s after $april: are the two swapped?" 2 \
     "$prof" diff "$now" "$april"
 try diff_swapped_in_a_line test "$(wc -l <"$out/said")" = 1
 says diff_any_order 'Total of devices' 0 "$prof" diff --any-order "$now" "$april"
@@ -272,6 +273,17 @@ gives diff_rates_bytes 38.5101 $conv 'B GB/s' diff --rates "$april" "$now"
 gives diff_rates_share 0.4773 $conv 'B of peak FLOP/s %' diff --rates "$april" "$now"
 gives diff_rates_gone null $conv 'A TFLOP/s' diff --rates "$april" "$now"
 gives diff_rates_total 1.7143 'Total of devices' 'B TFLOP/s' diff --rates "$april" "$now"
+try diff_rates_of_kernels sh -c "! '$prof' diff --rates '$april' '$now' | grep -q aten::"
+says diff_rates_of_ops 'is of kernels' 2 "$prof" diff --rates --ops "$april" "$now"
+cat >"$out/odd_ids.json" <<'END'
+{"schemaVersion": 1, "traceEvents": [
+{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 0, "dur": 9, "args": {"External id": 1}},
+{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 10, "dur": 9, "args": {"External id": 1}},
+{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 2, "dur": 5, "args": {"External id": 1}},
+{"ph": "X", "cat": "kernel", "name": "none", "pid": 0, "tid": 7, "ts": 20, "dur": 5}]}
+END
+says analyze_twice '1 ops have the External id of an earlier one' 0 "$prof" analyze "$out/odd_ids.json"
+says augment_bare '1 kernels have no arguments' 0 "$prof" augment "$out/odd_ids.json" "$out/odd_out.json"
 says diff_one_file 'usage: prof diff' 2 "$prof" diff "$now"
 says diff_bad_names 'takes two names' 2 "$prof" diff --names a "$now" "$now"
 says diff_missing 'No such file' 2 "$prof" diff "$now" "$out/none.json"

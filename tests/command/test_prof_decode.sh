@@ -100,7 +100,7 @@ fi
 
 size=$(wc -c <"$out/made.prof")
 head -c $((size / 2)) "$out/made.prof" >"$out/cut.prof"
-says decode_cut 'the stream ends early, within a block; read up to there' 1 decodes cut "$out/cut.prof"
+tells decode_cut 'the stream ends early, within a block; read up to there' 1 decodes cut "$out/cut.prof"
 tail -c $((size / 2)) "$out/made.prof" >"$out/tail.prof"
 try decode_tail decodes tail "$out/tail.prof"
 try decode_cut_json python3 -c 'import json, sys; [json.load(open(f)) for f in sys.argv[1:]]' \

@@ -132,7 +132,7 @@ fi
 
 # Another build's file, a stripped one, none, a part of one. That of another order of bytes is read.
 other() { "$prof" decode --elf tests/fuzz/corpus/elf/big_64 -o "$out/other.json" "$out/gcc.raw"; }
-says elf_other "the stream is another build's (build id " 1 other
+tells elf_other "the stream is another build's (build id " 1 other
 try elf_other_once test "$(wc -l <"$out/said")" = 1
 try elf_other_no_names sh -c "grep -q 'site#4194304' '$out/other.json' && ! grep -q control '$out/other.json'"
 objcopy -R prof_sites "$out/gcc" "$out/without" 2>/dev/null

@@ -48,6 +48,13 @@ for command in $commands; do
     says "man_$command" "PROF $(echo "$command" | tr '[:lower:]' '[:upper:]')" 0 \
         grep "^.SH PROF $(echo "$command" | tr '[:lower:]' '[:upper:]')" "$man"
 done
+# Whoever installs: everybody may read all of it, the owner alone may write.
+for mask in 000 077; do
+    (umask $mask; make_command install DESTDIR="$PWD/$out/root$mask" PREFIX=/usr) >/dev/null
+    try "install_under_umask_$mask" test -s "$out/root$mask/usr/lib/pkgconfig/prof.pc" -a -z \
+        "$(find "$out/root$mask/usr" -perm /022 -o ! -perm -444 -o -type d ! -perm -555)"
+    rm -rf "$out/root$mask"
+done
 if command -v groff >/dev/null; then
     groff -man -ww -z "$man" 2>"$out/groff"
     try man_has_no_faults test ! -s "$out/groff"

@@ -96,7 +96,7 @@ says legacy_huge_validates '0 errors' 0 "$prof" validate "$out/huge_numbers.json
 
 refuses() {   # NAME TEXT CONTENT
     printf '%s' "$3" >"$out/$1.json"
-    says "legacy_$1" "$2" 2 "$prof" report "$out/$1.json" &&
+    tells "legacy_$1" "$2" 2 "$prof" report "$out/$1.json" &&
         try "legacy_$1_in_a_line" test "$(wc -l <"$out/said")" = 1
 }
 deep=$(awk 'BEGIN { for (i = 0; i < 600; i++) printf "[" }')
@@ -111,4 +111,14 @@ for size in 300 380 $((whole - 1)); do       # somewhere in a record; without th
     "$prof" report "$out/short.json" >"$out/said" 2>&1
     try "legacy_short_$size" test "$(grep -c 'the file ends early' "$out/said")" = 1
 done
+# A range without a kernel has that of its only child of the same name, when they are merged.
+cat >"$out/twice.json" <<'END'
+{"threads": [[{"kind": "mark", "name": "__start_profile", "t": 0, "thread_id": 1},
+{"kind": "push", "name": "aten::add", "handle": 1, "t": 1, "thread_id": 1},
+{"kind": "mark", "name": "between", "t": 1, "thread_id": 1},
+{"kind": "push", "name": "aten::add", "handle": 2, "t": 2, "thread_id": 1, "has_cuda": true, "device": 0, "cuda_t": 2},
+{"kind": "pop", "handle": 2, "t": 7, "thread_id": 1, "has_cuda": true, "device": 0, "cuda_t": 7},
+{"kind": "pop", "handle": 1, "t": 9, "thread_id": 1}]], "use_device": "cuda"}
+END
+says legacy_lifted 'Self CUDA time total: 5.000us' 0 "$prof" report --merge-duplicates "$out/twice.json"
 exit $failed

@@ -67,7 +67,7 @@ free_port() {
 }
 refused() { "$prof" decode --connect "127.0.0.1:$(free_port)"; }
 says connect_refused 'Connection refused' 2 refused
-says connect_unknown 'prof: nowhere.invalid:9000: ' 2 "$prof" decode --connect nowhere.invalid:9000
+tells connect_unknown 'prof: nowhere.invalid:9000: ' 2 "$prof" decode --connect nowhere.invalid:9000
 try connect_unknown_one_line test "$(wc -l <"$out/said")" = 1
 says connect_no_port 'nine: give HOST:PORT, as localhost:19021' 2 "$prof" decode --connect nine
 says connect_no_host 'give HOST:PORT' 2 "$prof" decode --connect :9

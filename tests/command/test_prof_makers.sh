@@ -35,7 +35,7 @@ cycle='{"meta": {"interval": 1, "startTime": 0}, "threads": [{"samples": {"stack
     "stackTable": {"frame": [0, 1], "prefix": [1, 0]}, "frameTable": {"func": [0, 1]},
     "funcTable": {"name": [0, 1]}, "stringArray": ["a", "b"]}]}'
 echo "$cycle" >"$out/cycle.json"
-says cycle 'b;a 1000' 0 "$prof" stacks "$out/cycle.json"
+says cycle 'b;a 1000' 1 "$prof" stacks "$out/cycle.json"
 for name in firefox firefox_shared gecko; do
     "$prof" export -o "$out/$name.json" "$out/makers/$name.json"
     says "$name" '"name": "dräw", "pid": 7, "tid": 8, "ts": 1500.000, "dur": 2000.000' 0 cat "$out/$name.json"
@@ -44,6 +44,31 @@ done
 stacks firefox_stacks firefox.json 'main 2250
 main;dräw 2000'
 says firefox_thread '"name": "GeckoMain"' 0 cat "$out/firefox.json"
+# A number that names no row is none, and told with its field and place.
+names_no_row() {   # MAKER'S-FILE FROM TO TEXT
+    sed "s/$2/$3/" "$out/makers/$1" >"$out/no_row.json"
+    says "no_row_$(echo "$4" | tr -dc 'a-zA-Z0-9')" "$4" 1 "$prof" report "$out/no_row.json"
+}
+names_no_row firefox.json '"prefix": \[null, 0\]' '"prefix": [null, 2]' 'stackTable.prefix of row 1 is 2, not 0 to 1'
+names_no_row firefox.json '"prefix": \[null, 0\]' '"prefix": [null, 3000000000]' 'stackTable.prefix of byte 370 is 3000000000'
+names_no_row firefox.json '"prefix": \[null, 0\]' '"prefix": [-7, 0]' 'is -7, not 0 to 2147483647'
+names_no_row firefox.json '"frame": \[0, 1\]' '"frame": [9, 1]' 'stackTable.frame of row 0 is 9, not 0 to 1'
+names_no_row firefox.json '"func": \[0, 1\]' '"func": [0, 8]' 'frameTable.func of row 1 is 8, not 0 to 1'
+names_no_row firefox_shared.json '"name": \[0, 1\]' '"name": [7, 1]' 'funcTable.name of row 0 is 7, not 0 to 1'
+names_no_row gecko.json '\[\[0\], \[1, null' '[[5], [1, null' 'frameTable.location of row 0 is 5, not 0 to 1'
+names_no_row gecko.json '\[1, 1.5\]' '[6, 1.5]' 'samples.stack of row 1 is 6, not 0 to 1'
+names_no_row firefox.json '"prefix": \[null, 0\]' '"prefix": [null, 1e300]' 'stackTable.prefix of byte 370 is 1e300'
+names_no_row firefox.json '"time": \[0.5' '"time": [1e300' 'samples.time of byte'
+names_no_row v8.cpuprofile '"startTime": *[0-9]*' '"startTime": 1e300' 'startTime of byte'
+names_no_row v8.cpuprofile '"timeDeltas": *\[[0-9]*' '"timeDeltas": [1e300' 'timeDeltas of byte'
+# Samples of a few bytes that each open all of a deep stack, and leave it.
+python3 -c '
+import json, sys
+profile = json.load(open(sys.argv[1]))
+profile["samples"], profile["timeDeltas"] = [5000, 1] * 5000, [1] * 10000
+json.dump(profile, sys.stdout)' "$out/makers/deep.cpuprofile" >"$out/turns.cpuprofile"
+says deep_turns 'its samples alternate between deep stacks' 2 "$prof" report "$out/turns.cpuprofile"
+
 # A sample whose time is null is not one at -1 ns.
 sed 's/"time": \[0.5, 1.5/"time": [null, 1.5/' "$out/makers/firefox.json" >"$out/no_time.json"
 stacks firefox_no_time ../no_time.json 'main 1250
@@ -53,6 +78,9 @@ ends_early cpuprofile_cut v8.cpuprofile
 # Some of V8's times between samples are negative (speedscope's issue 70): samples come by their times.
 sed 's/2000, 3000, 2000, 500, 500, 1000/3000, -1000, 3000, 2000, 1000, 1000/' "$out/makers/v8.cpuprofile" >"$out/negative.cpuprofile"
 says cpuprofile_negative 'main_(a.js:1);parse_(b.js:7) 2000' 0 "$prof" stacks "$out/negative.cpuprofile"
+sed 's/2000, 3000, 2000, 500, 500, 1000/-50, 3000, 2000, 500, 500, 1000/' "$out/makers/v8.cpuprofile" >"$out/before.cpuprofile"
+"$prof" export -o "$out/before.json" "$out/before.cpuprofile"
+says cpuprofile_before_start '0 errors, 0 warnings' 0 "$prof" validate --ignore order "$out/before.json"
 # The last sample lasts to the end that the file tells, not longer (vscode-js-debug's issue 1272).
 sed 's/"endTime": 1012000/"endTime": 1009000/' "$out/makers/v8.cpuprofile" >"$out/ends.cpuprofile"
 stacks cpuprofile_end ../ends.cpuprofile 'main_(a.js:1) 3000
@@ -60,7 +88,7 @@ main_(a.js:1);parse_(b.js:7) 3000
 main_(a.js:1);parse_(b.js:7);(garbage_collector) 1000'
 # What is of no use is told, not lost: one sample is of a node that is not there, another has no time.
 sed 's/"samples": \[2, 3,/"samples": [99, 3,/; s/, 500, 1000\]/, 500]/' "$out/makers/v8.cpuprofile" >"$out/lost.cpuprofile"
-says cpuprofile_lost '2 samples have no time, or no stack that the file has: left out' 0 "$prof" report "$out/lost.cpuprofile"
+says cpuprofile_lost '2 samples have no time, or no stack that the file has: left out' 1 "$prof" report "$out/lost.cpuprofile"
 python3 -c 'import json, sys; print(json.dumps(json.load(sys.stdin), sort_keys=True))' \
     <"$out/makers/v8.cpuprofile" >"$out/makers/sorted.cpuprofile"
 stacks cpuprofile_sorted sorted.cpuprofile "$(cat "$out/wanted.v8")"
@@ -87,6 +115,26 @@ says xla_kernel '"name": "fusion.1", "pid": 2, "tid": 13, "ts": 10.000, "dur": 2
 # The kernel is the launch's, and the modules' row repeats it.
 says xla_report '"PjitFunction(f)",1,5.000,4.000,5.000,5.000,5.000,2.000' 0 "$prof" report -f csv "$out/makers/xla.xplane.pb"
 ends_early xla_cut xla.xplane.pb
+# A device that has nothing but modules, which are made of its ops.
+python3 - "$out" <<'END'
+import sys
+def number(n): return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + number(n >> 7)
+def field(n, value):
+    if isinstance(value, int): return number(n << 3) + number(value)
+    value = value.encode() if isinstance(value, str) else value
+    return number(n << 3 | 2) + number(len(value)) + value
+def row(n, name): return field(3, field(1, n) + field(2, name) + field(3, 1000) + field(4, field(1, 1) + field(2, 0) + field(3, 2500000000)))
+names = field(4, field(1, 1) + field(2, field(1, 1) + field(2, "jit_f")))
+host = field(1, field(1, 1) + field(2, "/host:CPU") + row(7, "python3") + names)
+for name, rows in ("alone", ["Steps", "XLA Modules"]), ("ops", ["XLA Modules", "XLA Ops"]):
+    device = field(1, field(1, 2) + field(2, "/device:TPU:0") + b"".join(row(i, text) for i, text in enumerate(rows)) + names)
+    open(sys.argv[1] + "/modules_" + name + ".xplane.pb", "wb").write(host + device)
+END
+for command in report steps gaps; do
+    says "xla_modules_alone_$command" 'Device time that is not read: 1 XLA modules of devices without a row of ops (2.500 ms)' 0 sh -c \
+        "'$prof' $command '$out/modules_alone.xplane.pb' 2>&1 || :"
+done
+says xla_modules_of_ops 0 0 sh -c "'$prof' report '$out/modules_ops.xplane.pb' 2>&1 | grep -c 'not read' || :"
 # XLA's collectives, and the row of those that run beside others.
 for rank in 0 1; do
     echo '{"distributedInfo": {"rank": '$rank'}, "traceEvents": [
@@ -163,7 +211,7 @@ says rpd_copy '"cat": "gpu_memcpy", "name": "CopyHostToDevice"' 0 cat "$out/rpd.
 says rpd_report '"step 1",1,8.000,7.000,8.000,8.000,8.000,2.500' 0 "$prof" report -f csv "$out/makers/amd.rpd"
 python3 -c 'import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); db.execute("UPDATE rocpd_op SET start = \"soon\" WHERE id = 20"); db.commit()' \
     "$out/makers/amd.rpd"
-says rpd_no_time '3 events have no begin or no end: left out' 0 "$prof" report "$out/makers/amd.rpd"
+says rpd_no_time '3 events have no begin or no end: left out' 1 "$prof" report "$out/makers/amd.rpd"
 "$prof" export -o "$out/rocprofv3.json" "$out/makers/rocprofv3.json" 2>"$out/told"
 says rocprof_range '"name": "step \"1\"", "pid": 42, "tid": 43, "ts": 1.000, "dur": 8.000' 0 cat "$out/rocprofv3.json"
 says rocprof_kernel '"cat": "kernel", "name": "gemm", "pid": 0, "tid": 5, "ts": 4.000, "dur": 2.500' 0 cat "$out/rocprofv3.json"

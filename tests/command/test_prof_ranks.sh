@@ -102,10 +102,19 @@ END
 try ranks_windows windows_are_ranks "$out"/r0_w0.json "$out"/r0_w1.json "$out"/r1_w0.json "$out"/r1_w1.json
 try ranks_windows_in_any_order windows_are_ranks "$out"/r1_w1.json "$out"/r0_w1.json "$out"/r0_w0.json "$out"/r1_w0.json
 says ranks_windows_said '4 files are of 2 ranks' 0 "$prof" ranks "$out"/r?_w?.json
-says ranks_twin_is_no_window 'it is of the same rank as' 0 "$prof" ranks "$out/second.json" "$out/twin.json"
+tells ranks_twin_is_no_window 'it is of the same rank as' 0 "$prof" ranks "$out/second.json" "$out/twin.json"
 "$prof" merge -o "$out/windows.json" "$out"/r?_w?.json 2>"$out/windows.said"
 try ranks_merge_windows_in_silence test ! -s "$out/windows.said"
 says ranks_merge_windows 2 0 sh -c "grep -c '\"name\": \"rank . process 0\|\"process_name\", \"pid\": [0-9]*00000,' '$out/windows.json'"
+merged_windows() {   # prof ranks of them, and a folder of tables, have a row and a folder for each rank
+    rm -rf "$out/windows.csv"
+    "$prof" export -o "$out/windows.csv/" "$out/windows.json" &&
+        [ "$("$prof" ranks -f csv --by rank "$out/windows.json" | cut -d, -f1 | tr '\n' ' ')" = 'Rank 0 1 Total ' ] &&
+        [ "$(cd "$out/windows.csv" && cut -d, -f1 rank=0/events.csv rank=1/events.csv | uniq | tr '\n' ' ')" = 'rank 0 rank 1 ' ]
+}
+try ranks_merged_windows merged_windows
+says ranks_merged_named 'workless.json: rank 1: there is no work of a device' 0 sh -c \
+    "grep -v '\"kernel\".*\"pid\": 3' '$out/windows.json' >'$out/workless.json' && '$prof' ranks '$out/workless.json'"
 
 # ---- Clocks without a device or collectives: a zone that ends together, an offset ----
 
@@ -145,7 +154,7 @@ rm -rf "$out/drift"
 mkdir "$out/drift" "$out/drift/some"
 drifting write "$out/drift" 64
 drifting write "$out/drift/some" 4 without
-says ranks_drift_merged 'prof: ' 0 \
+tells ranks_drift_merged 'prof: ' 0 \
     "$prof" merge --align zone:MPI_Barrier -o "$out/drift/all.json" "$out"/drift/rank*.json
 try ranks_drift_is_told test "$(grep -c 'a drift of .* ppm, from 200 calls of which half end within [123]\.' "$out/said")" = 63
 try ranks_drift drifting merged "$out/drift/all.json" 64 5

@@ -169,7 +169,24 @@ static void limit(int resource, rlim_t to) {
     setrlimit(resource, &most);
 }
 
+static void poor_child(void) {          /* it can open nothing, as one that took other rights */
+    limit(RLIMIT_NOFILE, 0);
+    pid_t child = fork();
+    if (child) waitpid(child, NULL, 0);
+    else zones("child", 1000);
+    if (!child) raise(SIGKILL);
+}
+
+static void tells_rank(const char *way) {
+    prof_distributed job = {.backend = "mpi", .rank = 3, .world_size = 4};
+    if (is(way, "rank_first")) job.rank = 0;
+    prof_add_metadata("run", "experiment 7");
+    if (prof_set_distributed(&job) != PROF_OK) exit(8);
+    if (is(way, "rank_killed")) raise(SIGKILL);
+}
+
 static void end(const char *way) {
+    if (strncmp(way, "rank", 4) == 0) tells_rank(way);
     if (is(way, "exit")) exit(3);
     if (is(way, "quick_exit")) quick_exit(3);
     if (is(way, "_exit")) _exit(3);
@@ -194,8 +211,10 @@ static void end(const char *way) {
     if (is(way, "many_launches")) launches(300000);
     if (windows) steps(13);
     if (is(way, "killed_windows")) raise(SIGKILL);
+    if (is(way, "poor_child")) poor_child();
     if (is(way, "no_handles")) limit(RLIMIT_NOFILE, 0);
     if (is(way, "huge")) zones("huge", 9000000);
+    if (is(way, "plain")) zones("plain", 1000000);
     if (is(way, "waits") || is(way, "huge")) usleep(1500000);
     if (is(way, "tiny")) for (int i = 0; i < 300000; i = step(i)) {}
     if (is(way, "codes")) zones("\302\2332Jcaf\303\251", 1);
@@ -245,7 +264,7 @@ says record_killed 'work' 137 "$prof" record ./program . 99
 try record_packed gzip -t packed.json.gz
 try record_stdout_is_the_programs test "$(cat stdout)" = '1 words'
 try record_table_on_stderr grep -q 'Self CPU time total' stderr
-says record_no_report '0 words' 0 "$prof" record --no-report -- ./program
+tells record_no_report '0 words' 0 "$prof" record --no-report -- ./program
 try record_no_table test "$(wc -l <said)" = 2        # the program's, and where the trace is
 says record_options_are_the_programs '2 words' 0 "$prof" record ./program . --limit
 "$prof" decode -o old.json trace.raw
@@ -278,26 +297,19 @@ begun() { "$prof" report --format csv trace.raw 2>/dev/null | grep -q "^\"$1\"";
 
 ends() {   # WAY STATUS; in the background of a script SIGINT is ignored, also by the program
     rm -f trace.raw
-    says "record_ends_$1" 'before' "$2" env --default-signal=INT setsid -w \
+    tells "record_ends_$1" 'before' "$2" env --default-signal=INT setsid -w \
         "$prof" record ./program . 0 "$1"
     cp said told
     case "$1" in
-    exit | exits | missing | closes | fork) try "record_$1_is_whole" calls before 1000 ;;
-    *) try "record_$1_has_begun" begun before          # its last millisecond is lost, and told
+    exit | quick_exit | exits | missing | closes | fork) try "record_$1_is_whole" calls before 1000 ;;
+    *) try "record_$1_has_begun" begun before          # the last of it is lost, and told
+       try "record_$1_tells_how_much" grep -q 'in the 2 ms before its own last end may be lost' told
        try "record_$1_is_told" test "$(grep -c '^prof: trace.raw: .*ended before its session' told)" = 1 ;;
     esac
 }
 
-ends exit 3
-ends quick_exit 3
-ends _exit 3
-ends abort 134
-ends crash 139
-ends kill 137
-ends interrupt 130
-ends terminate 143
-ends exits 6
-ends leaves 7
+choose 3 exit:3 quick_exit:3 _exit:3 abort:134 crash:139 kill:137 interrupt:130 terminate:143 exits:6 leaves:7
+for way in $chosen; do ends "${way%:*}" "${way#*:}"; done
 rm -f trace.raw
 says record_skip_tiny 'this option is gone: use --exclude NAME' 2 "$prof" record --skip-tiny ./program
 says record_all_functions step 0 "$prof" record -n all ./program . 0 tiny
@@ -322,10 +334,10 @@ try record_functions_have_names calls zones 2
 
 ends fork 0
 try record_child_is_listed grep -q 'trace.[0-9]*.raw: process' told
-says record_child_records 'child' 0 "$prof" report trace.[0-9]*.raw
+says record_child_records 'child' 1 "$prof" report trace.[0-9]*.raw
 try record_one_child test "$(echo trace.[0-9]*.raw | wc -w)" = 1
 rm -f trace.[0-9]*.raw
-says record_children_are_counted 'prof: 5 more processes have such files' 0 \
+tells record_children_are_counted 'prof: 5 more processes have such files' 0 \
     "$prof" record ./program . 0 many_forks
 try record_some_children_are_listed test "$(grep -c '.raw: process' said)" = 20
 rm -f trace.[0-9]*.raw
@@ -366,7 +378,7 @@ for way in windows adds_windows killed_windows; do
     try "record_${way}_has_all" calls_from 'in step' "$(case $way in killed*) echo 6001;; *) echo 7000;; esac)"
     try "record_${way}_are_streamed" test -z "$(grep 'not streamed' said)"
 done
-says record_reads_windows 'not streamed, since a stream cannot have what on_trace_ready reads' 0 \
+tells record_reads_windows 'not streamed, since a stream cannot have what on_trace_ready reads' 0 \
     "$prof" record ./program . 0 reads_windows
 try record_windows_are_read test "$(grep -c 'a window of 3[0-9]* events' said)" = 2
 PROF_MODE=stream PROF_TRACE=windows.json ./program . 0 windows >stdout 2>stderr
@@ -430,6 +442,10 @@ if [ -n "${ALL:-}" ] && command -v python3 >/dev/null; then
 one, two = (sorted(r.read(file)[0], key=str) for file in sys.argv[1:])
 assert one == two and any(values[3] for _, values, _ in one)' "$@"; }
     try record_profile_over_json same_profiles paths.pb.gz over_json.pb.gz
+    # 12 bytes each, which take eight times that as JSON, and so much memory
+    PROF_TRACE=plain.raw ./program . 0 plain >stdout 2>stderr
+    json=$(json_size plain.raw)
+    try record_plain_stacks_in_memory within 8 'plain ' stacks plain.raw
     # those that look for what lies in what: work and memory are few, zones are many
     try record_validate_in_memory within 3 ': 0 errors, ' validate carries.raw
     PROF_PROFILE_MEMORY=1 PROF_TRACE=works.raw ./program . 0 works >stdout 2>stderr
@@ -447,7 +463,7 @@ assert one == two and any(values[3] for _, values, _ in one)' "$@"; }
     try record_validate_launches_in_memory within 6 ': 0 errors' validate launches.raw
 fi
 for ending in raw json; do                 # losses are told without a table too, once
-    says "record_no_report_tells_$ending" 'allocations at an address in use: 2' 0 \
+    tells "record_no_report_tells_$ending" 'allocations at an address in use: 2' 0 \
         env PROF_PROFILE_MEMORY=1 "$prof" record --no-report -o "lost.$ending" ./program . 0 carries
     try "record_no_report_tells_${ending}_once" test "$(grep -c 'or had been freed' said)" = 1
 done
@@ -464,7 +480,7 @@ says record_own_session 'it calls prof_start itself' 2 "$prof" record ./program 
 says record_many 'stay a raw stream; prof cut' 0 "$prof" record -o many.json --zones 50000 ./program . 0 many
 try record_many_is_raw test -s many.raw
 rm -f many.raw
-says record_tells_the_size ' MB streamed so far' 0 \
+! some 4 || says record_tells_the_size ' MB streamed so far' 0 \
     "$prof" record --no-report ./program . 0 huge
 rm -f trace.raw
 
@@ -472,7 +488,7 @@ rm -f trace.raw
 
 says record_no_folder 'none/trace.raw: cannot be created: No such file' 2 \
     "$prof" record -o none/trace.raw ./program . 5
-says record_long_name 'cannot be created: File name too long' 2 "$prof" record -o "$(printf %300s x).raw" ./program
+tells record_long_name 'cannot be created: File name too long' 2 "$prof" record -o "$(printf %300s x).raw" ./program
 try record_long_name_did_not_run sh -c "! grep -q words said"
 cp old.json fixed.json
 chmod a-w fixed.json
@@ -482,7 +498,7 @@ try record_read_only_did_not_run sh -c "! grep -q words said"
 chmod u+w fixed.json
 says record_full 'directory: '"$PWD/none/x.raw" 0 env PROF_TRACE=none/x.raw ./program
 rm -f trace.raw
-says record_limit 'not all of its trace was written' 2 "$prof" record ./program . 0 limit
+tells record_limit 'not all of its trace was written' 2 "$prof" record ./program . 0 limit
 cp said told
 try record_limit_says_why grep -q 'File too large' told
 try record_limit_is_told grep -q 'Dropped, no room' told
@@ -495,9 +511,11 @@ PROF_MODE=trace "$prof" record ./program . 5 no_files 2>&1 | cat >told
 try record_no_room_at_the_end grep -q 'stop: .*: /' told
 rm -f trace.raw
 says record_no_notes 'before' 0 timeout 9 "$prof" record ./program . 0 no_handles
+says record_child_without_a_file 'not all of its trace was written: Too many open files' 2 \
+    "$prof" record ./program . 0 poor_child
 mkfifo pipe.raw
 head -c 1000 pipe.raw >/dev/null &
-says record_closed_pipe 'stop: Input/output error: /' 0 env PROF_TRACE=pipe.raw ./program . 0 many
+says record_closed_pipe 'stop: Broken pipe: /' 0 env PROF_TRACE=pipe.raw ./program . 0 many
 rm -f pipe.raw
 wait
 mkfifo pipe.json
@@ -507,15 +525,29 @@ says record_closed_pipe_at_the_end 'stop: Broken pipe: /' 5 \
 rm -f pipe.json
 wait
 ln -sf /dev/full full.raw
-says record_full_disk 'stop: Input/output error: /' 5 env PROF_TRACE=full.raw ./program . 5
+says record_full_disk 'stop: No space left on device: /' 5 env PROF_TRACE=full.raw ./program . 5
+
+# ---- Metadata and rank: in what is recorded, as soon as they are told ----
+
+rank='"distributedInfo": {"backend": "mpi", "rank": 3, "world_size": 4, "pg_count": 0}'
+says record_rank work 0 "$prof" record -o rank.json ./program . 0 rank
+try record_rank_json grep -qF "$rank" rank.json
+try record_metadata_json grep -qF '"run": "experiment 7"' rank.json
+says record_rank_pftrace work 0 "$prof" record -o rank.pftrace ./program . 0 rank
+says record_rank_killed work 137 "$prof" record -o rank.raw ./program . 0 rank_killed
+PROF_TRACE=first.raw ./program . 0 rank_first >stdout 2>stderr
+# shellcheck disable=SC2016   # the inner shell expands that
+for kind in json pftrace raw; do
+    try "ranks_of_$kind" sh -c '"$0" ranks "$1" first.raw 2>&1 | grep -q "^3 .* $1"' "$prof" rank.$kind
+done
 
 # ---- A look while it runs ----
 
-says top_of_record 'Calls/s' 0 "$prof" record --top ./program . 0 waits
+tells top_of_record 'Calls/s' 0 "$prof" record --top ./program . 0 waits
 cp said told
 try top_of_record_rows grep -q '^before  *[0-9.]*%' told
 PROF_TRACE=look.raw ./program >stdout 2>stderr
-says top_of_a_file 'Calls/s' 0 "$prof" top look.raw
+tells top_of_a_file 'Calls/s' 0 "$prof" top look.raw
 cp said told
 try top_rows grep -q '^after  *[0-9.]*%.* 1000 ' told
 "$prof" top --sort name look.raw >told 2>&1

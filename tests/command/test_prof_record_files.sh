@@ -10,7 +10,8 @@ cat >"$out/app.c" <<'END'
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
-int main(int argc, char **argv) {            /* ZONES STATUS [daemon | early | late | straggler | full | waits] */
+int main(int argc, char **argv) {            /* ZONES STATUS [daemon | early | late | straggler | full | waits |
+                                                rank] */
     static volatile unsigned sum;
     const struct rlimit three = {3, 3};
     char how = argc > 3 ? *argv[3] : 0;
@@ -29,6 +30,7 @@ int main(int argc, char **argv) {            /* ZONES STATUS [daemon | early | l
             sum++;
             if (how == 'd' || how == 'w') usleep(20000);
         }
+    if (how == 'r') usleep(1000000);                         /* so that ranks end together */
     return argc > 2 ? atoi(argv[2]) : 0;
 }
 END
@@ -138,6 +140,31 @@ wait
 for zones in 20001 20002 20003; do
     try record_two_at_once sh -c "grep -q 'inner .* $zones *$' ../own.$zones"
 done
+# Ranks that are given one FILE: the first to end has it, each other one a name of its own, and says so.
+# shellcheck disable=SC2317   # try calls it
+all_kept() {     # FILES...: one of them has each of the numbers of zones
+    for zones in 201 202 203; do
+        found=
+        for file in "$@"; do inner "$file" "$zones" && found=$file; done
+        [ -n "$found" ] || { echo "nobody has $zones"; return 1; }
+    done
+}
+for one in raw:none raw:there json:there pftrace:none json.gz:there; do
+    ending=${one%:*} old=${one#*:}
+    rm -f -- *
+    [ "$old" = none ] || echo old >"two.$ending"
+    for zones in 201 202 203; do
+        "$prof" record --no-report -o "two.$ending" $app $zones 0 rank 2>../own.$zones &
+    done
+    wait
+    try "record_ranks_${ending}_$old" all_kept two*."$ending"
+    try "record_ranks_${ending}_${old}_three" test "$(echo two*."$ending" | wc -w)" = 3
+    # shellcheck disable=SC2016
+    try "record_ranks_${ending}_${old}_says" sh -c '[ "$(cat ../own.20[123] |
+        grep -c "the trace of process [0-9]*: another one has written two.$0 since")" = 2 ]' "$ending"
+done
+says record_ranks_of_one_is_as_ever inner 0 "$prof" record -o two.json $app 9
+try record_ranks_of_one_replaces inner two.json 9
 rm -f -- *
 # shellcheck disable=SC2317   # try calls it
 of_daemon() {    # ZONES: in a file of the folder that stays, also after the next run
@@ -165,7 +192,12 @@ rm -f -- *
 says record_children_ignored inner 5 "${python:-python3}" -c 'import os, signal, sys
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 os.execv(sys.argv[1], sys.argv[1:])' "$prof" record $app 10 5
-"$prof" record $app 50 0 straggler >../stdout 2>../stderr
+for _ in 1 2 3 4 5; do                     # record waits 0.2 s: less than a busy machine may take
+    "$prof" record $app 50 0 straggler >../stdout 2>../stderr
+    inner trace.raw 50 && break
+    sleep 1
+    rm -rf -- .prof-* trace.*
+done
 try record_straggler inner trace.raw 50
 try record_straggler_leaves_nothing nothing_else trace.raw
 TMPDIR=/none says record_no_folder '/none/: no folder for the traces of processes' 2 "$prof" record -o - $app

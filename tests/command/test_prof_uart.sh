@@ -39,6 +39,7 @@ bytes=$(size "$whole")
 # The blocks that a gap touches are lost, and the names where one of them tells those: site#N.
 for percent in 5 20 35 50 65 80 95; do
     for lost in 1 3 40 300; do
+        some 4 || continue
         name=lost_${percent}_$lost
         without "$name" $((bytes * percent / 100)) "$lost"
         try "uart_says_$name" warns "$name"
@@ -243,27 +244,28 @@ END
 for form in table trace dump raw chrome fails twice ready wakes early; do try "tasks_$form" tasks $form; done
 grep -v 'Zones still open' "$out/tasks.table" >"$out/tasks.wanted"
 try tasks_dump_reset dump_reset
-for form in trace dump raw chrome fails; do try "tasks_report_of_$form" as_table "$out/tasks.$form"; done
+for form in trace dump raw chrome fails; do sometimes "tasks_report_of_$form" as_table "$out/tasks.$form"; done
 try tasks_report_of_pipe from_pipe
-for form in trace dump raw chrome; do try "tasks_contexts_of_$form" contexts "$out/tasks.$form"; done
+for form in trace dump chrome; do sometimes "tasks_contexts_of_$form" contexts "$out/tasks.$form"; done
+try tasks_contexts_of_raw contexts "$out/tasks.raw"
 try tasks_contexts_on_target on_target
-try tasks_contexts_in_windows windows
-try tasks_contexts_latency latency
-try tasks_contexts_odd odd
-try tasks_arrows arrows
-try tasks_arrows_exported arrows_exported
-try tasks_contexts_refused refused
-try tasks_early early
+sometimes tasks_contexts_in_windows windows
+sometimes tasks_contexts_latency latency
+sometimes tasks_contexts_odd odd
+sometimes tasks_arrows arrows
+sometimes tasks_arrows_exported arrows_exported
+sometimes tasks_contexts_refused refused
+sometimes tasks_early early
 try tasks_report_of_decoded decoded
 try tasks_fields fields
 try tasks_two_files twice
 for form in ringtable ringtrace ringdump; do try "tasks_$form" tasks $form; done
-for form in ringtrace ringdump; do try "tasks_report_of_$form" of_ring "$out/tasks.$form"; done
-try tasks_told told
-try tasks_two_sessions sessions
-try tasks_no_zones no_zones
-try tasks_top top
-try tasks_merged merged
+for form in ringtrace ringdump; do sometimes "tasks_report_of_$form" of_ring "$out/tasks.$form"; done
+sometimes tasks_told told
+sometimes tasks_two_sessions sessions
+sometimes tasks_no_zones no_zones
+sometimes tasks_top top
+sometimes tasks_merged merged
 says tasks_merged_with_other 'some of these traces are of one core, some are not' 0 merged_with_other
-if [ -n "$browser" ]; then try tasks_page page; else echo 'skip tasks_page: there is no Chromium'; fi
+if [ -n "$browser" ]; then sometimes tasks_page page; else echo 'skip tasks_page: there is no Chromium'; fi
 exit $failed

@@ -36,6 +36,22 @@ finds no_phase '1 fields' '{"cat":"c","name":"n","pid":1,"tid":1,"ts":0,"dur":1}
 finds no_object '1 fields' "5,$(event 0 1)"
 finds negative_ts '1 time' "$(event -1 10)"
 finds negative_dur '1 time' "$(event 1 -10)"
+# The rules of times hold for every phase that has one.
+of_phases() {   # NAME RULE TEXT EVENT [COUNT]: with each phase for PHASE
+    events=$(event 1000 10)
+    for i in $(seq 30); do events="$events,$(event "${i}100" 10)"; done
+    for phase in i I n C s t f N D O R P T p v c B E b e S F X; do
+        events="$events,$(echo "$4" | sed "s/PHASE/$phase/")"
+    done
+    printf '[%s]' "$events" >"$out/$1.json"
+    says "validate_$1" "$3" 0 sh -c "'$prof' validate --limit all '$out/$1.json' | grep ' $2: '"
+    try "validate_count_$1" test "$("$prof" validate --limit all "$out/$1.json" | grep -c " $2: ")" = "${5:-23}"
+}
+of_phases phases_no_ts fields 'has no ts' '{"ph":"PHASE","name":"n","cat":"c","id":1,"pid":1,"tid":1,"dur":1}'
+of_phases phases_negative time 'has a ts below 0' '{"ph":"PHASE","name":"n","cat":"c","id":1,"pid":1,"tid":1,"ts":-5,"dur":1}'
+of_phases phases_far far 'the first of 20 that begin or end a year' \
+    '{"ph":"PHASE","name":"n","cat":"c","id":1,"pid":1,"tid":1,"ts":1450656000000000,"dur":1}' 1
+finds one_far '73 far' "$(event 1000 10),{\"ph\":\"C\",\"name\":\"n\",\"pid\":1,\"ts\":1450656000000000}"
 half() {   # PH NAME TS [MORE]
     printf '{"ph":"%s","cat":"c","name":"%s","pid":1,"tid":1,"ts":%s%s}' "$@"
 }
@@ -99,7 +115,7 @@ says validate_limit '3 more of: ids' 0 "$prof" validate -n 1 tests/command/trace
       echo '{"ph": "f", "bp": "e", "cat": "a", "name": "a", "pid": 1, "tid": 1, "ts": 1, "id": '"$id},"
   done
   echo '{"ph": "i", "s": "t", "name": "a", "pid": 1, "tid": 1, "ts": 1}]}'; } >"$out/flows.json"
-says validate_limit_flows '47 more of: flow' 0 "$prof" validate -n 3 "$out/flows.json"
+tells validate_limit_flows '47 more of: flow' 0 "$prof" validate -n 3 "$out/flows.json"
 try validate_first_flows test "$(sed -n 's/.*: byte \([0-9]*\): .*not started/\1/p' "$out/said" |
     tr '\n' ' ')" = "$(grep -bo '{"ph": "f"' "$out/flows.json" | head -n 3 | cut -d: -f1 | tr '\n' ' ')"
 says validate_no_json 'byte 0: this is no trace' 2 "$prof" validate README.md

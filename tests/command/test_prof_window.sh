@@ -64,6 +64,7 @@ try window_builds $cc -D_GNU_SOURCE -I. "$out/program.c" "$library" -o "$out/pro
 try window_builds_without_threads $cc -DNO_THREADS -D_GNU_SOURCE -I. "$out/program.c" "$library" -o "$out/alone" $libs
 # shellcheck disable=SC2086
 $cc -static -D_GNU_SOURCE -I. "$out/program.c" "$library" -o "$out/static" $libs 2>/dev/null
+back=$PWD
 cd "$out" || exit 1
 out=.
 program=./program
@@ -74,7 +75,7 @@ begin() {   # WHAT-IT-DOES [VARIABLE=VALUE...]: $pid
     rm -f pid
     env PROF_MODE=wait "$@" $program pid "$does" 2>begin.txt &
     parent=$!
-    for _ in $(seq 200); do [ -s pid ] && break; sleep 0.02; done
+    for _ in $(seq 1000); do [ -s pid ] && break; sleep 0.02; done
     pid=$(cat pid)
 }
 finish() {   # its child too, where that is who told its number
@@ -86,7 +87,7 @@ count_of() { "$prof" report "$1" 2>/dev/null | awk '$1 == "'"$2"'" {print $NF}';
 nothing_left() { [ -z "$(find . -name '.prof-*')" ]; }
 recording() { [ -n "$(find /proc/"$pid"/fd -lname '*.prof-*' 2>/dev/null)" ]; }
 until_recording() {
-    for _ in $(seq 200); do recording && sleep 0.1 && return; sleep 0.02; done
+    for _ in $(seq 200); do recording && sleep 0.3 && return; sleep 0.02; done
     return 1
 }
 until_silent() { for _ in $(seq 100); do recording || return 0; sleep 0.02; done; return 1; }
@@ -108,7 +109,7 @@ try window_leaves_nothing nothing_left
 
 # ---- Two at once, and askers that are killed ----
 
-"$prof" window --for 700ms --no-report -o first.raw "$pid" >first.txt 2>&1 &
+"$prof" window --for 2s --no-report -o first.raw "$pid" >first.txt 2>&1 &
 first=$!
 try window_first_is_open until_recording
 says window_second 'has a window open in it; this one is next' 0 \
@@ -132,7 +133,7 @@ try window_interrupted wait $interrupted
 try window_interrupted_zones has_calls interrupted.raw work
 try window_process_lives kill -0 "$pid"
 kill -STOP "$pid"
-{ sleep 1.5; kill -CONT "$pid"; } &
+{ sleep 3; kill -CONT "$pid"; } &
 says window_of_halted 'it is stopped; it answers when it goes on' 0 "$prof" window --for 200ms -o halted.raw "$pid"
 try window_of_halted_zones has_calls halted.raw work
 finish
@@ -239,6 +240,85 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && chmod a+rx . 2>/dev/nu
     says window_of_other_user "another user's" 2 \
         setpriv --reuid 65534 --clear-groups ./prof_of_other window --for 1s -o never.raw "$pid"
     finish
+fi
+
+# ---- Processes that do harm, which are another user's where we are root ----
+
+# shellcheck disable=SC2086   # lists of words
+harmed() {   # HOW TEXT [COMMAND...]: it exits with 2, says TEXT, in time, and leaves nothing
+    how=$1 text=$2
+    shift 2
+    [ $# != 0 ] || set -- window --for 100ms -o "$how.raw"
+    rm -f "$how.pid" "$how.raw"
+    $as_other python3 harm/asked.py "$how" "$PWD/victim" >"$how.pid" 2>"$how.err" &
+    hostile=$!
+    for _ in $(seq 1000); do [ -s "$how.pid" ] && break; sleep 0.02; done
+    says "${1}_hostile_$how" "$text" 2 timeout 30 "$prof" "$@" "$(cat "$how.pid")"
+    try "${1}_hostile_${how}_got_nothing" test ! -e "$how.raw" -a "$(cat victim)" = ours
+    kill -KILL $hostile
+    wait $hostile 2>/dev/null
+}
+if command -v python3 >/dev/null; then
+    as_other=''
+    if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+        as_other='setpriv --reuid 65534 --regid 65534 --clear-groups env -i PATH=/usr/bin:/bin'
+    else
+        echo 'skip window_hostile_user: no rights for setpriv'
+    fi
+    harm=$(mktemp -d) && ln -sfn "$harm" harm && chmod a+rx "$harm"
+    cp "$back/tests/command/hostile_asked.py" harm/asked.py && chmod a+r harm/asked.py
+    echo ours >victim
+    harmed link 'its trace cannot be read'
+    harmed fifo 'its trace cannot be read'
+    harmed hole 'its trace cannot be read'
+    harmed deep 'nothing could be written to it'
+    harmed notes 'it tells more than a session has to tell'
+    harmed link 'its stream cannot be read' top --looks 1
+    # These are waited for, for ten seconds: all at once.
+    for how in 'path no answer in 10 s' 'mute no answer in 10 s' 'noise has not closed the window' \
+        'on has not closed the window' 'lock still has a window open'; do
+        { failed=0; out=harm.${how%% *}; mkdir -p "$out"; harmed "${how%% *}" "${how#* }"; exit $failed; } &
+        harms="${harms:-} $!"
+    done
+    for id in $harms; do wait "$id" || failed=1; done
+    try window_hostile_leaves_nothing nothing_left
+    rm -rf "$harm" harm
+else
+    echo 'skip window_hostile: python3 is not installed'
+fi
+if [ "$(id -u)" = 0 ] && [ -x static ] && unshare -p -f -m true 2>/dev/null; then
+    jailed() {   # NAME TEXT STATUS COMMAND...: of the process that the command starts in the jail
+        in_jail=$1 text=$2 status=$3
+        shift 3
+        : >jail/pid
+        chmod a+w jail/pid
+        PROF_MODE="wait" "$@" &
+        parent=$!
+        for _ in $(seq 1000); do [ -s jail/pid ] && break; sleep 0.02; done
+        pid=$(tr -d ' ' <"/proc/$parent/task/$parent/children")
+        ls -A /etc >etc
+        says "window_jail_$in_jail" "$text" "$status" \
+            timeout 30 "$prof" window --for 100ms -o "jail_$in_jail.raw" "$pid"
+        try "window_jail_${in_jail}_leaves_nothing" test "$(ls -A /etc)" = "$(cat etc)"
+        kill -KILL "$parent"
+        wait "$parent" 2>/dev/null
+    }
+    mv jail/tmp jail/other
+    ln -s /etc jail/tmp
+    jailed link 'no folder that it can write to, in its /tmp' 2 unshare -p -f -m --kill-child chroot jail /program /pid works
+    rm jail/tmp
+    mv jail/other jail/tmp
+    chmod 1777 jail/tmp
+    as_other='setpriv --reuid 65534 --regid 65534 --clear-groups'
+    if $as_other unshare -Urm true 2>/dev/null && $as_other test -x jail/program; then
+        # shellcheck disable=SC2086
+        jailed user 'work' 0 $as_other unshare -Urpfm --kill-child chroot jail /program /pid works
+        # shellcheck disable=SC2086
+        jailed mount 'no folder that it can write to, in its /tmp: Permission denied' 2 \
+            $as_other unshare -Urpfm --kill-child sh -c 'mount --bind /etc jail/tmp && exec chroot jail /program /pid works'
+    else
+        echo 'skip window_jail_user: other users may have no namespaces, or cannot come here'
+    fi
 fi
 
 # ---- prof top PID ----

@@ -692,7 +692,8 @@ static int answer(const char *name) {
 /* A call of those for one subscriber alone, or of those for one of several, where it is allowed. */
 #define ALONE if (multi) return 14
 #define MULTI if (!multi || handle != &subscriber) return 14
-#define DRIVER_ANSWER do { int code = failure(__func__); if (code) return code; } while (0)
+#define DRIVER_ANSWER \
+    do { int code = fake.fails ? failure(__func__) : 0; if (code) return code; } while (0)
 
 int cuptiGetVersion(uint32_t *version);
 int cuptiGetVersion(uint32_t *version) {
@@ -709,6 +710,7 @@ int cuptiGetTimestamp(uint64_t *time) {
 }
 int cuptiGetResultString(int result, const char **text);
 int cuptiGetResultString(int result, const char **text) {
+    DRIVER_ANSWER;
     *text = result == 21 ? "CUPTI_ERROR_INVALID_KIND"
         : fake.result_text ? fake.result_text : "CUPTI_ERROR_OF_SOME_KIND";
     return result > 1000;
@@ -847,6 +849,7 @@ int cuptiActivityFlushAll(uint32_t forced) {
 
 int cuptiActivityGetNextRecord(uint8_t *bytes, size_t valid, uint8_t **record);
 int cuptiActivityGetNextRecord(uint8_t *bytes, size_t valid, uint8_t **record) {
+    DRIVER_ANSWER;
     uint8_t *at = *record ? *record + size_of(*(uint32_t *)(void *)*record) : bytes;
     if (walking && *record) {
         *record = walking == 1 ? bytes + valid : walking == 2 ? bytes : *record + 4;
@@ -867,22 +870,30 @@ int cuptiActivityGetNumDroppedRecords(void *context_, uint32_t stream, size_t *c
     *count = __atomic_exchange_n(&dropped_now, 0, __ATOMIC_RELAXED);
     return 0;
 }
-int cuptiActivityPushExternalCorrelationId(int kind, uint64_t id);
-int cuptiActivityPushExternalCorrelationId(int kind, uint64_t id) {
-    ALONE;
+static int push(int kind, uint64_t id) {
     thread *t = me();
     if (kind != 5 || t->id_count == 16) return 1;
     t->ids[t->id_count++] = id;
     return 0;
 }
-int cuptiActivityPopExternalCorrelationId(int kind, uint64_t *id);
-int cuptiActivityPopExternalCorrelationId(int kind, uint64_t *id) {
-    ALONE;
+static int pop(int kind, uint64_t *id) {
     thread *t = me();
     if (kind != 5) return 1;
     if (!t->id_count) return 18;
     *id = t->ids[--t->id_count];
     return 0;
+}
+int cuptiActivityPushExternalCorrelationId(int kind, uint64_t id);
+int cuptiActivityPushExternalCorrelationId(int kind, uint64_t id) {
+    DRIVER_ANSWER;
+    ALONE;
+    return push(kind, id);
+}
+int cuptiActivityPopExternalCorrelationId(int kind, uint64_t *id);
+int cuptiActivityPopExternalCorrelationId(int kind, uint64_t *id) {
+    DRIVER_ANSWER;
+    ALONE;
+    return pop(kind, id);
 }
 int cuptiActivitySetAttribute(int attribute, size_t *size, void *value);
 int cuptiActivitySetAttribute(int attribute, size_t *size, void *value) {
@@ -913,6 +924,7 @@ int cuptiSetThreadIdType(int type) {
 struct params { size_t size; const char *name; char *other; size_t other_size; uint8_t several; };
 int cuptiSubscribe_v2(void **handle, callback_fn wanted, void *user, struct params *p);
 int cuptiSubscribe_v2(void **handle, callback_fn wanted, void *user, struct params *p) {
+    DRIVER_ANSWER;
     bool several = p && p->size >= sizeof *p && p->several;
     bool beside = fake.other && fake.other_multi && several;
     const char *other = fake.other;
@@ -946,6 +958,7 @@ int cuptiActivityDisable_v2(void *handle, uint32_t kind, void *config) {
 }
 int cuptiActivityGetNextRecord_v2(void *handle, uint8_t *bytes, size_t valid, uint8_t **record);
 int cuptiActivityGetNextRecord_v2(void *handle, uint8_t *bytes, size_t valid, uint8_t **record) {
+    DRIVER_ANSWER;
     MULTI;
     return cuptiActivityGetNextRecord(bytes, valid, record);
 }
@@ -959,17 +972,15 @@ int cuptiActivityGetNumDroppedRecords_v2(void *handle, void *ctx, uint32_t strea
 }
 int cuptiActivityPushExternalCorrelationId_v2(void *handle, int kind, uint64_t id);
 int cuptiActivityPushExternalCorrelationId_v2(void *handle, int kind, uint64_t id) {
+    DRIVER_ANSWER;
     MULTI;
-    if (kind != 5) return 1;
-    me()->ids[me()->id_count++] = id;
-    return 0;
+    return push(kind, id);
 }
 int cuptiActivityPopExternalCorrelationId_v2(void *handle, int kind, uint64_t *id);
 int cuptiActivityPopExternalCorrelationId_v2(void *handle, int kind, uint64_t *id) {
+    DRIVER_ANSWER;
     MULTI;
-    if (kind != 5) return 1;
-    *id = me()->ids[--me()->id_count];
-    return 0;
+    return pop(kind, id);
 }
 int cuptiActivitySetAttribute_v2(void *handle, int attribute, size_t *size, void *value);
 int cuptiActivitySetAttribute_v2(void *handle, int attribute, size_t *size, void *value) {
@@ -1018,6 +1029,7 @@ int cuptiActivityRegisterTimestampCallback(uint64_t (*clock)(void)) {
 
 int cuInit(unsigned flags);
 int cuInit(unsigned flags) {
+    DRIVER_ANSWER;
     (void)flags;
     return fake.no_driver_error;
 }
@@ -1097,6 +1109,7 @@ int cuDevicePrimaryCtxRetain(void **to, int device) {
 }
 int cuDevicePrimaryCtxRelease_v2(int device);
 int cuDevicePrimaryCtxRelease_v2(int device) {
+    DRIVER_ANSWER;
     (void)device;
     return 0;
 }
@@ -1136,34 +1149,37 @@ int cuEventElapsedTime(float *ms, void *from, void *to) {
 
 /* ---- by name ---- */
 
-void *fake_symbol(void *user, const char *library, const char *name) {
 #define FUNCTION(f) { #f, (void (*)(void))f }
-    static const struct { const char *name; void (*function)(void); } all[] = {
-        FUNCTION(cuptiGetVersion), FUNCTION(cuptiGetTimestamp), FUNCTION(cuptiGetResultString),
-        FUNCTION(cuptiGetCallbackName), FUNCTION(cuptiSubscribe), FUNCTION(cuptiUnsubscribe),
-        FUNCTION(cuptiActivityRegisterCallbacks), FUNCTION(cuptiActivityEnable),
-        FUNCTION(cuptiActivityDisable), FUNCTION(cuptiActivityFlushAll),
-        FUNCTION(cuptiActivityGetNextRecord), FUNCTION(cuptiActivityGetNumDroppedRecords),
-        FUNCTION(cuptiActivityPushExternalCorrelationId),
-        FUNCTION(cuptiActivityPopExternalCorrelationId), FUNCTION(cuptiActivitySetAttribute),
-        FUNCTION(cuptiSetThreadIdType), FUNCTION(cuptiActivityRegisterTimestampCallback),
-        FUNCTION(cuptiActivityEnableRuntimeApi), FUNCTION(cuptiActivityEnableDriverApi),
-        FUNCTION(cuptiSubscribe_v2), FUNCTION(cuptiGetTimestamp_v2),
-        FUNCTION(cuptiActivityEnable_v2), FUNCTION(cuptiActivityDisable_v2),
-        FUNCTION(cuptiActivityGetNextRecord_v2), FUNCTION(cuptiActivityGetNumDroppedRecords_v2),
-        FUNCTION(cuptiActivityPushExternalCorrelationId_v2),
-        FUNCTION(cuptiActivityPopExternalCorrelationId_v2),
-        FUNCTION(cuptiActivitySetAttribute_v2), FUNCTION(cuptiActivityEnableRuntimeApi_v2),
-        FUNCTION(cuptiActivityEnableDriverApi_v2), FUNCTION(cuptiActivityRegisterCallbacks_v2),
-        FUNCTION(cuptiActivityEnableHWTrace), FUNCTION(cuptiEnableCallback),
-        FUNCTION(cuptiGetGraphNodeId),
-        FUNCTION(cuInit), FUNCTION(cuDriverGetVersion), FUNCTION(cuDeviceGetCount),
-        FUNCTION(cuDeviceGetName), FUNCTION(cuDeviceTotalMem_v2), FUNCTION(cuDeviceGetAttribute),
-        FUNCTION(cuCtxGetCurrent), FUNCTION(cuCtxSetCurrent),
-        FUNCTION(cuCtxSynchronize), FUNCTION(cuDevicePrimaryCtxGetState),
-        FUNCTION(cuDevicePrimaryCtxRetain), FUNCTION(cuDevicePrimaryCtxRelease_v2),
-        FUNCTION(cuEventCreate), FUNCTION(cuEventDestroy_v2), FUNCTION(cuEventRecord),
-        FUNCTION(cuEventSynchronize), FUNCTION(cuEventElapsedTime) };
+static const struct { const char *name; void (*function)(void); } all[] = {
+    FUNCTION(cuptiGetVersion), FUNCTION(cuptiGetTimestamp), FUNCTION(cuptiGetResultString),
+    FUNCTION(cuptiGetCallbackName), FUNCTION(cuptiSubscribe), FUNCTION(cuptiUnsubscribe),
+    FUNCTION(cuptiActivityRegisterCallbacks), FUNCTION(cuptiActivityEnable),
+    FUNCTION(cuptiActivityDisable), FUNCTION(cuptiActivityFlushAll),
+    FUNCTION(cuptiActivityGetNextRecord), FUNCTION(cuptiActivityGetNumDroppedRecords),
+    FUNCTION(cuptiActivityPushExternalCorrelationId),
+    FUNCTION(cuptiActivityPopExternalCorrelationId), FUNCTION(cuptiActivitySetAttribute),
+    FUNCTION(cuptiSetThreadIdType), FUNCTION(cuptiActivityRegisterTimestampCallback),
+    FUNCTION(cuptiActivityEnableRuntimeApi), FUNCTION(cuptiActivityEnableDriverApi),
+    FUNCTION(cuptiSubscribe_v2), FUNCTION(cuptiGetTimestamp_v2),
+    FUNCTION(cuptiActivityEnable_v2), FUNCTION(cuptiActivityDisable_v2),
+    FUNCTION(cuptiActivityGetNextRecord_v2), FUNCTION(cuptiActivityGetNumDroppedRecords_v2),
+    FUNCTION(cuptiActivityPushExternalCorrelationId_v2),
+    FUNCTION(cuptiActivityPopExternalCorrelationId_v2),
+    FUNCTION(cuptiActivitySetAttribute_v2), FUNCTION(cuptiActivityEnableRuntimeApi_v2),
+    FUNCTION(cuptiActivityEnableDriverApi_v2), FUNCTION(cuptiActivityRegisterCallbacks_v2),
+    FUNCTION(cuptiActivityEnableHWTrace), FUNCTION(cuptiEnableCallback),
+    FUNCTION(cuptiGetGraphNodeId),
+    FUNCTION(cuInit), FUNCTION(cuDriverGetVersion), FUNCTION(cuDeviceGetCount),
+    FUNCTION(cuDeviceGetName), FUNCTION(cuDeviceTotalMem_v2), FUNCTION(cuDeviceGetAttribute),
+    FUNCTION(cuCtxGetCurrent), FUNCTION(cuCtxSetCurrent),
+    FUNCTION(cuCtxSynchronize), FUNCTION(cuDevicePrimaryCtxGetState),
+    FUNCTION(cuDevicePrimaryCtxRetain), FUNCTION(cuDevicePrimaryCtxRelease_v2),
+    FUNCTION(cuEventCreate), FUNCTION(cuEventDestroy_v2), FUNCTION(cuEventRecord),
+    FUNCTION(cuEventSynchronize), FUNCTION(cuEventElapsedTime) };
+
+const char *fake_call_name(size_t i) { return i < sizeof all / sizeof *all ? all[i].name : NULL; }
+
+void *fake_symbol(void *user, const char *library, const char *name) {
     size_t i;
     void *address = NULL;
     (void)user;

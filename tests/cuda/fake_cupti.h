@@ -78,6 +78,7 @@ typedef struct fake_counts {
 void fake_reset(void);
 fake_counts fake_get_counts(void);
 void *fake_symbol(void *user, const char *library, const char *name);
+const char *fake_call_name(size_t i);    /* of each that can fail; NULL: there are no more */
 
 enum { FAKE_STREAMS = 64 };              /* numbers 0.. of each device; 0 is the default one */
 

@@ -304,7 +304,9 @@ static void test_real_buffers(void) {
         EQUAL(with_id, 1);
         wait = test_find(trace, "Stream Wait Event", 0);
         CHECK(!strstr(wait->extra->metadata_json, "\"wait_on_stream\":-1"), "which stream?");
-        CHECK(prof_get_stats(trace).misplaced <= 1, "more than an overlap");
+        /* A sync without its call. The session lasts a few ms, the records up to 141: by what the
+           rate of its pairs of clocks is off, a call's own length may reach into the next. */
+        CHECK(prof_get_stats(trace).misplaced <= 3, "more than a sync and two overlaps");
         s = prof_cuda_get_stats();
         EQUAL(s.kernels, 54);
         EQUAL(s.copies, 4);
@@ -936,7 +938,7 @@ static void test_full_store(void) {
 }
 
 static void test_million(void) {
-    uint32_t n = 1000000u / (test_sample() > 1 ? 4 : 1) / SLOW, i;
+    uint32_t n = 1000000u / (test_sample() > 1 ? 16 : 1) / SLOW, i;
     prof_cuda_stats s;
     reset();
     room_for(n);
@@ -1635,7 +1637,9 @@ static void test_device_memory(void) {
     CHECK(strstr(text.data, "Self CUDA Mem") && strstr(text.data, "4.00 KB"), "%s", text.data);
     test_text_clear(&text);
     EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
-    EQUAL(test_times(text.data, "\"[memory]\""), 4);
+    EQUAL(test_times(text.data, "\"[memory]\""), 5);
+    CHECK(strstr(text.data, "\"Addr\":20480,\"Bytes\":-8,\"Total Allocated\":100,"), "%s",
+          text.data);
     CHECK(strstr(text.data, "\"Addr\":28672,\"Bytes\":-4096,\"Total Allocated\":100,"), "%s",
           text.data);
     test_text_clear(&text);

@@ -655,6 +655,112 @@ static void test_calls_out_of_place(void) {
     EQUAL(test_find(prof_stop(), "k", 0)->extra->external_id, 0);
 }
 
+/* ---- every call, in turn ---- */
+
+enum { LAUNCHES = 60 };
+
+/* A session with some of all that CUPTI and the driver are asked for. */
+static const prof_trace *session_of_all(void) {
+    if (prof_start(NULL) != PROF_OK) return NULL;
+    PROF_BLOCK("zone") {
+        fake_capture_call(539, 0);
+        fake_capture_node(0);
+        fake_capture_call(497, 0);
+        fake_instantiate(1);
+        prof_cuda_push_id(7);
+        for (int i = 0; i < LAUNCHES; i++) fake_launch("k", (uint32_t)i % 2, 500);
+        prof_cuda_pop_id();
+        fake_event_record(3, 0);
+        fake_wait_event(3, 1);
+        fake_copy(1, 1, 3, 100, 0);
+        fake_alloc(4096, 100, false);
+    }
+    prof_cuda_flush();
+    return prof_stop();
+}
+
+/* Is all of the GPU's there, each in its zone and at its time? */
+static bool is_whole(const prof_trace *trace) {
+    const prof_event *zone = test_find(trace, "zone", 0), *e;
+    size_t count, kernels = 0, others = 0;
+    const prof_event *events = prof_events(trace, NULL, 0, &count);
+    if (!zone) return false;
+    for (size_t i = 0; i < count; i++) {
+        const prof_extra *x = (e = events + i)->extra;
+        const char *type = x && x->activity_type ? x->activity_type : "";
+        if (strcmp(type, "cuda_sync") == 0) others++;
+        if (strcmp(type, "kernel") != 0 && strcmp(type, "gpu_memcpy") != 0) continue;
+        if (!(x->has & PROF_HAS_LINK) || e->start_ns < zone->start_ns - 1000000 ||
+            e->start_ns > zone->end_ns + 1000000) return false;
+        if (*type == 'k' && x->external_id != 7) return false;
+        kernels += *type == 'k';
+        others += *type == 'g';
+    }
+    return kernels == LAUNCHES && others == 2 && prof_cuda_get_stats().captured == 2 &&
+           prof_event_total(trace, zone).device_time_total_ns >= 500 * LAUNCHES;
+}
+
+/* How CUPTI is used: alone, beside another subscriber, by its old rules. */
+static void begin_way(int way) {
+    reset();
+    if (way == 1) {
+        fake.version = 130300;
+        fake.other = "nsys";
+        fake.other_multi = true;
+    } else if (way == 2) fake.version = 26;
+    fake.devices = 2;
+    cuda_desc.records = 511;
+    cuda_desc.buffer_size = 4096;
+    cuda_desc.hardware_trace = true;
+}
+
+static void one_failure(const char *call, int code, int after, int times, int way) {
+    const prof_trace *trace;
+    const char *line;
+    begin_way(way);
+    fail(call, after);
+    fake.fail_code = code;
+    fake.fails_times = times;
+    EQUAL(prof_cuda_init(&cuda_desc), PROF_OK);
+    trace = session_of_all();
+    CHECK(trace && test_find(trace, "zone", 0), "%s fails with %d, way %d: no trace", call, code,
+          way);
+    line = inside_cuda_status_line();
+    CHECK(line || is_whole(trace), "%s fails with %d after %d, %d times, way %d: not said", call,
+          code, after, times, way);
+    fake_launch("late", 0, 10);          /* CUPTI may go on, and was not told of the end */
+    if (times) {
+        if (prof_cuda_get_stats().state == PROF_CUDA_UNAVAILABLE) {
+            EQUAL(prof_cuda_shutdown(), PROF_OK);
+            EQUAL(prof_cuda_init(&cuda_desc), PROF_OK);
+        }
+        fake.fails = NULL;
+        trace = session_of_all();
+        line = inside_cuda_status_line();
+        CHECK(is_whole(trace) && !line, "%s failed with %d after %d, way %d, then: %s", call, code,
+              after, way, line ? line : "not whole");
+    } else CHECK(session_of_all(), "%s: no second trace", call);
+    prof_cuda_shutdown();
+    fake_launch("later", 0, 10);
+    fake_capture_node(1);
+}
+
+/* Each function of CUPTI's and the driver's fails, once or for ever. The CPU's zones are there,
+   what the GPU's lack is said under the table, and the next session has all after one failure. */
+static void test_every_call(void) {
+    static const int codes[] = { 1, 8, 12, 14, 21, 39, 999 };
+    const uint32_t sample = test_sample();
+    const char *call;
+    for (size_t i = 0; (call = fake_call_name(i)) != NULL; i++)
+        for (int way = 0; way < 3; way++)
+            for (int after = 0; after < 4; after++)
+                for (size_t c = 0; c < sizeof codes / sizeof *codes; c++)
+                    for (int times = 0; times < 2; times++)
+                        if (sample < 2 || !test_random(10 * sample))
+                            PASS_ON(one_failure(call, codes[c], after, times, way));
+    reset();
+}
+
 int main(void) {
     RUN(test_contexts_that_fail);
     RUN(test_devices_that_fail);
@@ -675,6 +781,7 @@ int main(void) {
     RUN(test_footer);
     RUN(test_odd_records);
     RUN(test_calls_out_of_place);
+    RUN(test_every_call);
     reset();
     return test_end();
 }

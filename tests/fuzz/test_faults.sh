@@ -8,7 +8,10 @@ cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/command/prof.sh
 . tests/command/prof.sh
 
-[ -n "${ALL:-}" ] || export POSITIONS="${POSITIONS:-1}"
+if [ -n "${ALL:-}" ]; then positions=$((14 / share)); else positions=1; fi
+export POSITIONS="${POSITIONS:-$positions}"
+preloadable
+prof=${PROF:-$PWD/$tests_prof}
 
 build() {   # PROGRAM CONFIG
     program=$out/$1
@@ -31,6 +34,6 @@ grep -v ' faults$' "$out/sinks.out"
 python3 tests/fuzz/faults.py "$PWD/$out/faults.so" "$out" "$prof" "$out/session" >"$out/calls.out" 2>&1 ||
     failed=1
 grep -v '^[0-9]* faults$' "$out/calls.out"
-[ -z "${ALL:-}" ] || sh tests/trust.sh faults "$(awk '/^[0-9]+ faults$/ {n += $1} END {print n + 0}' \
+[ "$share" != 1 ] || sh tests/trust.sh faults "$(awk '/^[0-9]+ faults$/ {n += $1} END {print n + 0}' \
     "$out/sinks.out" "$out/calls.out")"
 exit $failed

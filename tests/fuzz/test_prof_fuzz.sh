@@ -1,14 +1,15 @@
 #!/bin/sh
 # Every command of prof, built with AddressSanitizer and UBSan, on every file that fuzzing found or
 # began with (tests/fuzz/corpus) and on changed copies of them; prof.h's fuzz targets on theirs.
-# ROUNDS=n: copies of a file (4 with ALL=1, tests/run.sh --all; else 1, of a quarter of the files).
+# ROUNDS=n: copies of a file (4 with ALL=1, tests/run.sh --all; else 1, of a 24th of the files, and
+# only what takes the files' bytes is built with AddressSanitizer, with a sixteenth of what reads them, others each time).
 # shellcheck disable=SC2086   # lists of flags and files are meant to split
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/command/prof.sh
 . tests/command/prof.sh
 
-if [ -n "${ALL:-}" ]; then sample=1 lines=; else sample=4 lines=-g0; fi   # lines: in a report's calls
+if [ -n "${ALL:-}" ]; then sample=$share lines=; else sample=24 lines=-g0; fi   # lines: in a report's calls
 make -s build/tools/report_html.h
 objects=$out/objects
 mkdir -p "$objects"
@@ -19,7 +20,14 @@ cc="$cc $level $lines -I. -DTEST_LIBRARY $asserts"
 tool_cc="$cc -DTRACE_CHUNK=1024 -DRAW_READER=1048576 -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -Itools/prof -Ibuild/tools"
 libraries="-lyajl -lsqlite3 $libs"
 
-sources=$(find tools/prof -mindepth 2 -name '*.c')
+sources=$(find tools/prof -mindepth 2 -name '*.c') plain=
+if [ -z "${ALL:-}" ] && [ -z "${TESTS_OUT:-}" ]; then     # the rest is that of the command
+    # shellcheck disable=SC2046   # a list of files
+    choose 16 $(ls tools/prof/input/*.c tools/prof/base/*.c)
+    first="tools/prof/base/memory.c $(grep -lw 'CHUNK\|RAW_READER' tools/prof/input/*.c)"   # they know of it
+    sources=$(printf '%s\n' $chosen $first | sort -u)
+    plain=$(find "$tests_tools" -mindepth 2 -name '*.o' | grep -vxF "$(echo "$sources" | sed "s|tools/prof|$tests_tools|; s|c\$|o|")")
+fi
 # Files whose object is older than they are, or than any header.
 stale() {
     for file in $sources tests/fuzz/fuzz_trace.c tests/fuzz/corpus.c; do
@@ -34,9 +42,9 @@ stale | xargs -P "${JOBS:-2}" -I @ sh -c \
 command_objects=
 for file in $sources fuzz_trace.c; do command_objects="$command_objects $objects/$(basename "$file" .c).o"; done
 rm -f "$out/command.a"
-ar rc "$out/command.a" $command_objects
+ar rc "$out/command.a" $command_objects $plain
 if ! { $cc "$objects/corpus.o" "$out/command.a" "$library" -o "$out/corpus" $libraries &&
-    $cc $command_objects "$library" -o "$out/fuzz" $libraries; } >>"$out/build.log" 2>&1; then
+    $cc $command_objects $plain "$library" -o "$out/fuzz" $libraries; } >>"$out/build.log" 2>&1; then
     echo "not ok fuzz_builds: $(grep -m 1 -i 'error\|undefined' "$out/build.log")"
     exit 1
 fi
@@ -45,21 +53,19 @@ fi
 ASAN_OPTIONS=clear_shadow_mmap_threshold=100000000:log_path=asan:$(printenv ASAN_OPTIONS)
 export ASAN_OPTIONS
 rm -f "$out"/asan.*
-for kind in raw:$((sample == 1 ? 4000 : 1000)) record:200 submit:200 elf:2000; do
-    count=$((${kind#*:} / sample)) kind=${kind%:*}
+choose 2 raw:$((sample < 16 ? 4000 : 1000)) record:200 submit:200 elf:2000
+for kind in $chosen; do
+    count=$((${kind#*:} / sample + 1)) kind=${kind%:*}
     try "corpus_$kind" sh -c "cd '$out' && ./corpus $kind $count '$PWD'/tests/fuzz/corpus/$kind/*"
 done
-rm -rf "$out/makers"
-mkdir -p "$out/makers"
-python3 tests/command/makers.py "$out/makers"
-number=$(date +%s)       # without ALL every fourth file, the rest another time
-for file in tests/command/traces/*.json tests/fuzz/corpus/trace/* tests/fuzz/corpus/stream/* \
-    tests/fuzz/corpus/folded/* tests/fuzz/corpus/import/* "$out"/makers/* "$0"; do
-    number=$((number + 1))
-    [ $sample = 1 ] || [ $((number % 4)) = 0 ] || continue
+rm -rf "$out/hostile"
+python3 tests/command/hostile_files.py "$out/hostile"
+for file in tests/command/traces/*.json tests/fuzz/corpus/*/* "$out"/hostile/* "$out"/hostile/seeds/* "$0"; do
+    case $file in */raw/* | */record/* | */submit/* | */elf/* | */seeds) continue ;; esac
+    some $sample || continue
     label=$(basename "$file")
     cp "$file" "$out/seed"
-    if (cd "$out" && timeout 250 ./fuzz "${ROUNDS:-$((4 / sample))}" seed >said 2>&1); then
+    if (cd "$out" && timeout 250 ./fuzz "${ROUNDS:-$((sample < 16 ? 4 : 1))}" seed >said 2>&1); then
         echo "ok fuzz_${label%.*}"
     else
         failed=1

@@ -16,7 +16,8 @@ static uint64_t any_u64(void) { return Frama_C_unsigned_long_long_interval(0, UI
   @ assigns *n \from *n, by;
   @ assigns \result \from *n, by;
   @ ensures quotient: *n == \old(*n) / by;
-  @ ensures rest: \result < by; */
+  @ ensures rest: \result < by;
+  @ ensures small: \result <= \old(*n); */
 static uint32_t prof__divide(uint64_t *n, uint32_t by);
 
 /* What proof_rounding shows of it, and proof_reals makes use of. */
@@ -26,15 +27,16 @@ static uint32_t prof__divide(uint64_t *n, uint32_t by);
   @ ensures sign: \result.negative == 0; */
 static prof__real prof__real_round(uint64_t m, int e);
 
+/* Any number whose first bit is so high; none: 0. */
+static uint64_t number_of(int bits) {
+    uint64_t high = bits ? (uint64_t)1 << (bits - 1) : 0;
+    return bits ? Frama_C_unsigned_long_long_interval(high, high | (high - 1)) : 0;
+}
+
 void proof_rounding(void) {
     int bits = Frama_C_interval(0, 64);
-    uint64_t m = 0;
     //@ split bits;
-    if (bits) {
-        uint64_t high = (uint64_t)1 << (bits - 1);
-        m = Frama_C_unsigned_long_long_interval(high, high | (high - 1));
-    }
-    (void)prof__real_round(m, 0);
+    (void)prof__real_round(number_of(bits), 0);
 }
 
 /* Zero, or any double, and what their quotients may be. */
@@ -67,13 +69,20 @@ void proof_numbers(void) {
 /* Amounts of memory: the longest is "-8589934592.00 GB". */
 void proof_amounts(void) {
     char text[20];
-    (void)prof__text_memory(text, (int64_t)any_u64());
+    int64_t bytes;
+    int bits = Frama_C_interval(0, 63), below = Frama_C_interval(0, 1);
+    //@ split bits;
+    //@ split below;
+    bytes = (int64_t)number_of(bits);
+    (void)prof__text_memory(text, below ? -bytes - 1 : bytes);
 }
 
 static char memory[256];
 
 static void arena_open(size_t size) {
+    size &= ~(size_t)7;
     prof__arena.base = prof__arena.low = memory;
+    prof__arena.end = prof__arena.high = memory + size;
     prof__arena.room = size;
 }
 
@@ -92,42 +101,42 @@ void proof_arena(void) {
     }
 }
 
-/* Of 1 to 4 records. */
-static size_t chunk_of(int records) {
-    prof__trace.plan.chunk = sizeof(prof__segment) + (size_t)records * sizeof(prof__record);
-    return prof__align(prof__trace.plan.chunk);
+/* Of 2 or 4 records: an even number, as prof_start plans them. Returns a page's bytes. */
+static size_t pages_of(int records) {
+    return prof__trace.plan.page = sizeof(prof__segment) + (size_t)records * sizeof(prof__record);
 }
 
-/* Chunks of 1 to 4 records until an arena of 96 bytes is full: every record can be written. */
-void proof_chunks(void) {
-    int records = Frama_C_interval(1, 4);
+static prof__state state;
+
+/* True: a record was written, where there is room for one. */
+static bool write_record(uint32_t i) {
+    if (!prof__slots(&state, 1)) return false;
+    //@ assert room: state.hot.cursor < state.hot.limit;
+    prof__put(&state, 1, 2, i << 8);
+    return true;
+}
+
+/* Pages of 2 or 4 records until an arena of 144 bytes is full: every record can be written. */
+void proof_pages(void) {
+    int records = 2 * Frama_C_interval(1, 2);
     //@ split records;
-    arena_open(96);
-    (void)chunk_of(records);
-    for (int i = 0; i < 3; i++) {
-        prof__segment *g = (prof__segment *)prof__chunk_new();
-        if (!g) break;
-        for (int k = 0; k < records; k++) {
-            prof__record *c = g->begin + k;
-            //@ assert c < g->limit;
-            c->end = c->duration = c->site_depth = 1;
-        }
-    }
+    arena_open(144);
+    (void)pages_of(records);
+    for (uint32_t i = 0; i < 16; i++)
+        if (!write_record(i)) break;
 }
 
-/* A ring of two chunks of 1 to 4 records, taken, filled and overwritten five times: whatever is
-   written stays within them. */
+/* A ring of two pages of 2 or 4 records, filled and overwritten: there is always room, within
+   them. */
 void proof_ring(void) {
-    static prof__state state;
-    const prof__parts *parts = prof__parts_ring();
-    int records = Frama_C_interval(1, 4);
+    int records = 2 * Frama_C_interval(1, 2);
     //@ split records;
-    arena_open(2 * chunk_of(records));
-    for (int i = 0; i < 5; i++) {
-        state.spare = (prof__segment *)parts->chunk(&state);
-        //@ assert taken: state.spare != \null;
-        prof__chunk_open(&state);
-        while (state.hot.cursor < state.end)
-            prof__put(&state, state.hot.top, 1, 2, (uint32_t)i << 8);
+    arena_open(pages_of(records) * 5 / 2);   /* an eighth is kept for threads that come late */
+    prof__trace.parts = prof__parts_ring();
+    prof__trace.rows = &state.row;
+    for (uint32_t i = 0; i < 20; i++) {
+        bool written = write_record(i);
+        //@ assert taken: written != 0;
+        (void)written;
     }
 }

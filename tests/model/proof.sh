@@ -26,9 +26,9 @@ prove() {   # NAME STATES WHAT [OPTION...]; STATES: how many Eva may keep apart
 prove numbers 1000 'text of every 64-bit number' -eva-use-spec prof__divide
 prove rounding 3000 'rounding to 53 bits of every 64-bit number'
 prove reals 1000 'text of every double, of products, quotients and shares' -eva-use-spec prof__real_round,prof__divide
-prove amounts 1000 'amounts of memory, in buffers of 0 to 20 bytes' -eva-use-spec prof__real_round,prof__divide
+prove amounts 3000 'amounts of memory, in a buffer of 20 bytes' -eva-use-spec prof__divide
 prove arena 20000 'three takes of 1 to 112 bytes in an arena of 96'
-prove chunks 2000 'chunks of 1 to 4 records in an arena of 96 bytes'
 # volatile: what an interrupt might change between any two reads is not looked at
-prove ring 2000 'a ring of two chunks of 1 to 4 records, overwritten' -cpp-extra-args="-Dvolatile= -D__TINYC__"
+prove pages 2000 'pages of 2 or 4 records in an arena of 144 bytes' -cpp-extra-args="-Dvolatile= -D__TINYC__"
+prove ring 2000 'a ring of two pages of 2 or 4 records, overwritten' -cpp-extra-args="-Dvolatile= -D__TINYC__"
 exit $status

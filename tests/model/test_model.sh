@@ -3,6 +3,8 @@
 # taken out.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=tests/build.sh
+. tests/build.sh
 command -v spin >/dev/null || { echo 'skip models: spin is not installed'; exit 0; }
 dir=$PWD/build/tests/model.dir
 model=$PWD/tests/model/chunks.pml
@@ -25,7 +27,8 @@ check() {   # NAME MODEL MUTANT WANTED
     if [ "$found" = "$4" ]; then echo "ok $1"; else echo "not ok $1: $found errors, not $4"; fi
 }
 
-for n in 1 2 3 4 5; do check "model_$n" "$n" 0 0; done
+choose 3 1 2 3 4 5
+for n in $chosen; do check "model_$n" "$n" 0 0; done
 check model_fails_early 1 1 1
 [ -n "${ALL:-}" ] || exit 0     # the other rules that are taken out
 check model_fails_owned 1 2 1

@@ -85,6 +85,104 @@ static void test_detail_switches(void) {
     EQUAL(prof_get_stats(trace).dropped, 0);
 }
 
+/* A zone's node has a column, and its stack lines: whatever is in its name, it is one entry. */
+static void test_detail_nodes_and_stacks(void) {
+    static const char *const own[] = { "a.lua(3): f;g", "main.lua(1): main" };
+    prof_desc desc = test_desc();
+    prof_table_desc table;
+    prof_metric none;
+    prof_extra node, stack;
+    prof_trace *trace;
+    test_text text;
+    int metric = PROF_METRIC_LAST;
+    memset(&text, 0, sizeof text);
+    memset(&node, 0, sizeof node);
+    memset(&stack, 0, sizeof stack);
+    memset(&table, 0, sizeof table);
+    memcpy(&none, &metric, sizeof none);
+    node.has = PROF_HAS_NODE_ID;
+    node.node_id = 3;
+    stack.stack = own;
+    stack.stack_count = 2;
+    for (int i = 0; i < 2; i++) {
+        desc.with_stack = i ? PROF_STACK_ZONES : PROF_STACK_NONE;
+        EQUAL(prof_start(&desc), PROF_OK);
+        prof_push_with("node;x", &node);
+        test_time.tick += 5000;
+        if (i) prof_push_with("lua_op", &stack);
+        test_time.tick += 7000;
+        if (i) prof_pop();
+        prof_pop();
+        trace = prof_stop();
+        EQUAL(test_find(trace, "node;x", 0)->extra->node_id, 3);
+        table.averages = &(prof_averages_desc){ false, false, 0, false, false };
+        EQUAL(prof_write_table(trace, &table, test_text_sink(&text)), PROF_OK);
+        CHECK(strstr(text.data, "Node ID") && strstr(text.data, "             3  "), "%s",
+              text.data);
+        test_text_clear(&text);
+        EQUAL(prof_write_event_stacks(trace, PROF_METRIC_NONE, test_text_sink(&text)),
+              i ? PROF_OK : PROF_ERROR_NONE_RECORDED);
+        if (!i) SAME_TEXT(prof_strerror(PROF_ERROR_NONE_RECORDED),
+                          "the session did not record stacks: set with_stack in prof_desc");
+        EQUAL(prof_write_stacks(trace, PROF_METRIC_CPU_MEMORY_USAGE, test_text_sink(&text)),
+              PROF_ERROR_NONE_RECORDED);
+        CHECK(strstr(prof_strerror(PROF_ERROR_NONE_RECORDED), "profile_memory"), "not which");
+        EQUAL(prof_write_stacks(trace, PROF_METRIC_COUNT, test_text_sink(&text)),
+              PROF_ERROR_INVALID);
+        CHECK(strstr(prof_strerror(PROF_ERROR_INVALID), "total or self time"), "not what");
+        EQUAL(prof_write_event_stacks(trace, none, test_text_sink(&text)), PROF_ERROR_INVALID);
+        SAME_TEXT(prof_strerror(PROF_ERROR_INVALID), "metric is 13: there is no such prof_metric");
+        table.sort_by = none;
+        EQUAL(prof_write_table(trace, &table, test_text_sink(&text)), PROF_ERROR_INVALID);
+        SAME_TEXT(prof_strerror(PROF_ERROR_INVALID),
+                  "prof_table_desc.sort_by is 13: there is no such prof_metric");
+        table.sort_by = PROF_METRIC_NONE;
+        test_text_clear(&text);
+    }
+    EQUAL(prof_write_stacks(trace, PROF_METRIC_NONE, test_text_sink(&text)), PROF_OK);
+    SAME_TEXT(text.data, "node_x 5\nnode_x;main.lua(1):_main;a.lua(3):_f_g;lua_op 7\n");
+    test_text_clear(&text);
+    EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
+    CHECK(strstr(text.data, "\"Call stack\":\"node_x\"") && strstr(text.data, "\"Node ID\":3"),
+          "%s", text.data);
+    CHECK(strstr(text.data, "\"Call stack\":\"a.lua(3): f_g;main.lua(1): main\""), "%s", text.data);
+    test_text_clear(&text);
+}
+
+/* A program's own stacks: frames that the stack of the zone around has, from the outermost on, do
+   not stand twice in folded stacks; a backward op's stack is of its forward op's kind. */
+static void test_detail_own_stacks(void) {
+    static const char *const lists[][3] = { { "f", "g", "main" }, { "h", "g", "main" },
+                                            { "main" } };
+    static const uint32_t counts[] = { 3, 3, 1 };
+    static const char *const names[] = { "a", "b", "c" };
+    prof_desc desc = test_desc();
+    prof_trace *trace;
+    test_text text;
+    memset(&text, 0, sizeof text);
+    for (int zones = 0; zones < 2; zones++) {
+        desc.with_stack = zones ? PROF_STACK_ZONES : PROF_STACK_NONE;
+        EQUAL(prof_start(&desc), PROF_OK);
+        for (int i = 0; i < 3; i++) {
+            prof_push(names[i]);
+            set_stack(lists[i], counts[i]);
+            if (!i) set_sequence(7, 0, 0);
+            test_time.tick += 1000;
+        }
+        for (int i = 0; i < 3; i++) prof_pop();
+        prof_push("backward");
+        set_sequence(7, 1, prof_thread_id());
+        test_time.tick += 2000;
+        prof_pop();
+        trace = prof_stop();
+        EQUAL(prof_write_stacks(trace, PROF_METRIC_NONE, test_text_sink(&text)), PROF_OK);
+        CHECK(strstr(text.data, "main;g;f;a 1\n") && strstr(text.data, "main;g;f;a;h;b 1\n") &&
+              strstr(text.data, "main;g;f;a;h;b;c 1\n") &&
+              strstr(text.data, "main;g;f;backward 2\n"), "%s", text.data);
+        test_text_clear(&text);
+    }
+}
+
 static void test_detail_flops_formula(void) {
     prof_desc desc = test_desc();
     prof_table_desc table;
@@ -572,6 +670,8 @@ int main(void) {
     RUN(test_detail_records_only);
     RUN(test_detail_fields);
     RUN(test_detail_switches);
+    RUN(test_detail_nodes_and_stacks);
+    RUN(test_detail_own_stacks);
     RUN(test_detail_flops_formula);
     RUN(test_detail_averages);
     RUN(test_detail_ranks);

@@ -150,7 +150,7 @@ STEPPED(test_busy)
 /* Runs it once for each instruction of what it steps, or each stride-th. */
 static void each_step(uint32_t stride, void (*run)(void)) {
     long at;
-    stride = step_stride(stride);
+    stride = step_stride(stride) * (test_sample() > 1 ? 4 : 1);   /* a fork each */
     for (at = test_random(stride);; at += stride) {
         step_at = at;
         run();

@@ -132,8 +132,8 @@ static void test_rate_of_a_short_session(void) {
     CHECK(lasts > rate * 98e6 && lasts < rate * 102e6, "%g ns a tick, it lasts %g", rate, lasts);
 }
 
-/* A zone that ended a moment after the stop looked at the clock, on another core, say: what is
-   after the stop is cut off, and it stays within what was open. */
+/* A zone that ended a moment after the stop looked at the clock, on another core, say: it stays
+   within what was open. */
 static void test_end_after_the_stop(void) {
     const prof_event *events, *turn, *mid, *low;
     size_t count, unfinished = 0;

@@ -115,7 +115,7 @@ static size_t needed(void) {
 }
 
 static void each_size(void) {
-    size_t step = 61 * (size_t)test_sample();
+    size_t step = 61 * (size_t)test_sample() * (test_sample() > 1 && TEST_SANITIZED ? 4 : 1);
     arenas(test_random((uint32_t)step), 64 << 10, step, 300);
 }
 
@@ -128,7 +128,7 @@ static void test_arena_every_size_dropping(void) {
 }
 
 static void test_arena_around_the_least(void) {
-    size_t least = needed(), step = test_sample() > 1 ? 5 : 1;
+    size_t least = needed(), step = test_sample() > 1 ? TEST_SANITIZED ? 20 : 5 : 1;
     CHECK(least > 1000 && least < (32u << 10), "needs %u bytes", (unsigned)least);
     PASS_ON(arenas(least - 600 + test_random((uint32_t)step), least + 600, step, 40));
 }
@@ -590,6 +590,47 @@ static void test_save_unwritable(void) {
     EQUAL(prof_save_chrome(trace, ""), PROF_ERROR_FILE);
 }
 
+/* Names that are first seen when all memory has records have rows of their own, as many as before
+   there were seats for threads that never come. With max_threads those threads keep theirs. */
+static void late_names(size_t size, uint32_t threads, unsigned least) {
+    static char memory[4000000];
+    static prof_average rows[400];
+    prof_desc desc = sized_desc(0, 0);
+    size_t i, rows_count, others = 0, late = 0;
+    char name[16];
+    desc.memory = memory;
+    desc.memory_size = size;
+    desc.max_depth = 255;
+    desc.max_threads = threads;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (i = 0; i < 100; i++) {
+        snprintf(name, sizeof name, "early %u", (unsigned)i);
+        prof_push(name);
+        prof_pop();
+    }
+    for (i = 0; i < size / 64; i++) PROF_BLOCK("fill") {}
+    for (i = 0; i < 600; i++) {
+        snprintf(name, sizeof name, "late %u", (unsigned)i % 200);
+        prof_push(name);
+        prof_pop();
+    }
+    rows_count = prof_key_averages(prof_stop(), NULL, rows, 400);
+    for (i = 0; i < rows_count; i++) {
+        if (memcmp(rows[i].key, "late", 4) == 0) late += rows[i].count == 3;
+        if (strcmp(rows[i].key, "(others)") == 0) others = (size_t)rows[i].count;
+    }
+    CHECK(late >= least, "%u of %u bytes", (unsigned)late, (unsigned)size);
+    EQUAL(others, 3 * (200 - late));
+}
+
+static void test_names_late(void) {
+    PASS_ON(late_names(1000000, 0, 116));
+    PASS_ON(late_names(2600000, 0, 200));
+    PASS_ON(late_names(4000000, 0, 200));
+    PASS_ON(late_names(1000000, 4, 43));
+    PASS_ON(late_names(2600000, 4, 200));
+}
+
 /* ---- The end of a trace ---- */
 
 static void test_trace_gone(void) {
@@ -626,6 +667,7 @@ int main(void) {
     RUN(test_names_long);
     RUN(test_names_copied);
     RUN(test_names_many);
+    RUN(test_names_late);
     RUN(test_sinks_that_fail);
     RUN(test_save_unwritable);
     RUN(test_trace_gone);

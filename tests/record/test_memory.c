@@ -170,7 +170,7 @@ static void test_memory_off(void) {
 }
 
 static void test_memory_timeline(void) {
-    prof_memory_desc raw;
+    prof_memory_desc raw, all;
     prof_trace *trace;
     test_text text;
     memset(&text, 0, sizeof text);
@@ -187,7 +187,11 @@ static void test_memory_timeline(void) {
     test_time.tick = 5000;
     prof_memory_free(block, cpu);
     trace = prof_stop();
+    memset(&all, 0, sizeof all);
     EQUAL(prof_write_memory_timeline(trace, NULL, test_text_sink(&text)), PROF_OK);
+    SAME_TEXT(text.data, "[[1], [[0, 0, 0, 0, 0, 0, 0, 0, 99]]]\n");   /* the first device's */
+    test_text_clear(&text);
+    EQUAL(prof_write_memory_timeline(trace, &all, test_text_sink(&text)), PROF_OK);
     SAME_TEXT(text.data, "[[1, 5], [[0, 512, 0, 0, 0, 0, 0, 0, 8], "
                          "[0, 0, 0, 0, 0, 0, 0, 0, 8]]]\n");
     test_text_clear(&text);
@@ -198,6 +202,105 @@ static void test_memory_timeline(void) {
     EQUAL(prof_write_memory_timeline(trace, &raw, test_text_sink(&text)), PROF_OK);
     SAME_TEXT(text.data, "[[1999, 2, 99, 7]]\n");
     test_text_clear(&text);
+}
+
+static int64_t older[4];                 /* a window's: host, device, unmatched; windows */
+static void on_older(void *user, prof_trace *trace) {
+    const prof_event *e = test_find(trace, "frees", 0);
+    (void)user;
+    if (older[3]++) return;
+    older[0] = prof_event_total(trace, e).cpu_memory_usage;
+    older[1] = prof_event_total(trace, e).device_memory_usage;
+    older[2] = (int64_t)prof_get_stats(trace).memory_unmatched;
+}
+
+/* What other steps of the session allocated is freed in a window; most has been before. */
+static void test_memory_older(void) {
+    enum { BLOCKS = 300 };
+    static char blocks[BLOCKS];
+    prof_desc desc = test_desc();
+    prof_memory_desc raw;
+    prof_trace *trace;
+    test_text text;
+    int64_t held = 0;
+    memset(&text, 0, sizeof text);
+    memset(&raw, 0, sizeof raw);
+    desc.profile_memory = raw.raw = true;
+    desc.schedule.warmup = desc.schedule.active = 1;
+    desc.on_trace_ready = on_older;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int round = 0; round < 4; round++)
+        for (int i = 0; i < BLOCKS; i++) {
+            prof_memory_alloc(blocks + i, (size_t)(100 * round + i + 1), i & 1 ? gpu : cpu);
+            if (round < 3 || i % 4) prof_memory_free(blocks + i, i & 1 ? gpu : cpu);
+            else held += 300 + i + 1;
+        }
+    (void)prof_memory_category(PROF_MEMORY_GRADIENT);
+    prof_memory_alloc(&raw, 64, gpu);
+    (void)prof_memory_category(PROF_MEMORY_UNKNOWN);
+    prof_step();
+    PROF_BLOCK("frees") {
+        for (int i = 0; i < BLOCKS; i += 4) prof_memory_free(blocks + i, cpu);
+        prof_memory_free(&raw, gpu);
+        prof_memory_free(blocks + 1, cpu);   /* not there any more */
+        prof_memory_alloc(blocks + 2, 7, cpu);
+    }
+    prof_step();                         /* the cycle's next one: warm-up */
+    prof_memory_free(blocks + 2, cpu);
+    prof_memory_alloc(blocks + 2, 9, cpu);
+    prof_step();
+    PROF_BLOCK("frees") prof_memory_free(blocks + 2, cpu);
+    trace = prof_stop();
+    EQUAL(older[0], 7 - held);
+    EQUAL(older[1], -64);
+    EQUAL(older[2], 1);
+    EQUAL(older[3], 2);
+    EQUAL(prof_event_total(trace, test_find(trace, "frees", 0)).cpu_memory_usage, -9);
+    EQUAL(prof_write_memory_timeline(trace, &raw, test_text_sink(&text)), PROF_OK);
+    SAME_TEXT(text.data, "[[-1, 1, 9, 7], [0, 4, -9, 7]]\n");
+    test_text_clear(&text);
+    raw.raw = false;
+    EQUAL(prof_write_memory_timeline(trace, &raw, test_text_sink(&text)), PROF_OK);
+    SAME_TEXT(text.data, "[[0, 0], [[0, 0, 0, 0, 0, 0, 0, 0, 9], [0, 0, 0, 0, 0, 0, 0, 0, 0]]]\n");
+    test_text_clear(&text);
+}
+
+/* What older steps allocated is kept in the session's memory, behind which nothing is written; what
+   finds no room there is counted, and its free is unmatched. A thread that still owns what it had
+   at the end of that memory keeps it. */
+static void test_memory_older_full(void) {
+    enum { BLOCKS = 5000, SIZE = 256 << 10, ROOM = SIZE / 64 / 32 };
+    static char room[SIZE + 64], blocks[BLOCKS];
+    int odd;
+    for (odd = 0; odd < 40; odd += 13) {
+        prof_desc desc = test_desc();
+        prof_trace *trace;
+        int64_t freed = 0, kept;
+        prof_stats stats;
+        desc.memory = room + odd;
+        desc.memory_size = SIZE;
+        desc.mode = PROF_MODE_AGGREGATE; /* its block lies at the end of the memory */
+        EQUAL(prof_start(&desc), PROF_OK);
+        PROF_BLOCK("owned") (void)0;
+        CHECK(prof_stop(), "no trace");
+        memset(room + odd + SIZE, 0x5a, sizeof room - (size_t)odd - SIZE);
+        desc.mode = PROF_MODE_TRACE;
+        desc.profile_memory = true;
+        desc.schedule.warmup = desc.schedule.active = 1;
+        EQUAL(prof_start(&desc), PROF_OK);
+        for (int i = 0; i < BLOCKS; i++) prof_memory_alloc(blocks + i, 1, cpu);
+        prof_step();
+        PROF_BLOCK("frees")
+            for (int i = 0; i < ROOM; i++) prof_memory_free(blocks + i, cpu);
+        trace = prof_stop();
+        stats = prof_get_stats(trace);
+        freed = -prof_event_total(trace, test_find(trace, "frees", 0)).cpu_memory_usage;
+        kept = BLOCKS - (int64_t)stats.not_kept;
+        CHECK(kept >= ROOM / 2 && kept < ROOM, "%d of %d", (int)kept, ROOM);
+        EQUAL(freed, kept);
+        EQUAL(freed + (int64_t)stats.memory_unmatched, ROOM);
+        for (int i = SIZE + odd; i < (int)sizeof room; i++) EQUAL(room[i], 0x5a);
+    }
 }
 
 /* Random allocations among nested zones, against sums made while they happen. */
@@ -440,6 +543,8 @@ int main(void) {
     RUN(test_memory_bad_input);
     RUN(test_memory_off);
     RUN(test_memory_timeline);
+    RUN(test_memory_older);
+    RUN(test_memory_older_full);
     RUN(test_memory_random);
     RUN(test_memory_small_arenas);
 #if !defined(_WIN32)

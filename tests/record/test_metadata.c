@@ -70,7 +70,7 @@ static void test_metadata_json(void) {
 
 /* Twice in a head they would make the file no trace. */
 static void test_metadata_own_keys(void) {
-    static const char *const own[] = { "schemaVersion", "prof", "displayTimeUnit",
+    static const char *const own[] = { "schemaVersion", "prof", "displayTimeUnit", "device_clocks",
                                        "baseTimeNanoseconds", "traceEvents", "traceName" };
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
         EQUAL(prof_add_metadata(own[i], "mine"), PROF_ERROR_INVALID);
@@ -78,6 +78,54 @@ static void test_metadata_own_keys(void) {
         EQUAL(prof_add_metadata_json(own[i], "[]"), PROF_ERROR_INVALID);
     }
     EQUAL(prof_add_metadata("profiler", ""), PROF_OK);
+}
+
+static size_t count_of(const char *text, const char *part) {
+    size_t n = 0;
+    while ((text = strstr(text, part)) != NULL) n++, text++;
+    return n;
+}
+
+static size_t told_by(void *user, char *buf, size_t size) {
+    return (size_t)snprintf(buf, size, "%s", (const char *)user);
+}
+
+/* Keys of the session's and of devices stand once, with the last value, the program's own last. */
+static void test_metadata_keys_once(void) {
+    static char first[] = "\"deviceProperties\": [{\"id\":0}], \"driver\":\"1\"";
+    static char second[] = "\"driver\" : \"2\",\"with_flops\":[7],\"mine\":{}";
+    static char odd[] = "\"odd\"";
+    char *const told[] = { first, second, odd };
+    prof_desc desc = test_desc();
+    test_text text;
+    memset(&text, 0, sizeof text);
+    for (int i = 0; i < 3; i++) {
+        prof_device_desc device;
+        memset(&device, 0, sizeof device);
+        device.name = told[i];
+        device.activity = PROF_ACTIVITY_XPU;
+        device.metadata = told_by;
+        device.user = told[i];
+        EQUAL(prof_add_device(&device), PROF_OK);
+    }
+    desc.with_stack = PROF_STACK_ZONES;
+    desc.with_flops = desc.record_shapes = true;
+    EQUAL(prof_add_metadata_json("with_stack", "2"), PROF_OK);
+    EQUAL(prof_add_metadata("deviceProperties", "preset"), PROF_OK);
+    EQUAL(prof_start(&desc), PROF_OK);
+    EQUAL(prof_add_metadata("record_shapes", "session"), PROF_OK);
+    EQUAL(prof_add_metadata("deviceProperties", "session"), PROF_OK);
+    EQUAL(prof_write_chrome(prof_stop(), NULL, test_text_sink(&text)), PROF_OK);
+    CHECK(strstr(text.data, ",\n\"with_stack\":2"), "%s", text.data);
+    CHECK(strstr(text.data, ",\n\"record_shapes\":\"session\""), "%s", text.data);
+    CHECK(strstr(text.data, "\"with_flops\":[7]"), "%s", text.data);
+    CHECK(strstr(text.data, ",\n\"deviceProperties\":\"session\""), "%s", text.data);
+    CHECK(strstr(text.data, "\"driver\":\"2\""), "%s", text.data);
+    CHECK(strstr(text.data, "\"mine\":{}"), "%s", text.data);
+    EQUAL(count_of(text.data, "\"with_stack\":") + count_of(text.data, "\"with_flops\":") +
+          count_of(text.data, "\"record_shapes\":") + count_of(text.data, "\"driver\":") +
+          count_of(text.data, "\"deviceProperties\":") + count_of(text.data, "odd"), 5);
+    test_text_clear(&text);
 }
 
 static void test_metadata_full(void) {
@@ -153,6 +201,8 @@ static void test_trace_handler(void) {
     EQUAL(prof_start(NULL), PROF_OK);
     prof_trace_handler(&handler, prof_stop());
     EQUAL(handler.result, PROF_ERROR_FILE);
+    SAME_TEXT(prof_strerror(PROF_ERROR_FILE),
+              "the folder '/dev/null/no' of a trace handler cannot be made");
     handler.result = PROF_OK;            /* it keeps what went wrong last */
     handler.gzip = true;
     handler.dir = dir;
@@ -187,6 +237,7 @@ int main(void) {
     RUN(test_metadata_json);
     RUN(test_metadata_own_keys);
     RUN(test_metadata_full);
+    RUN(test_metadata_keys_once);
     RUN(test_metadata_distributed);
 #if !defined(_WIN32)
     RUN(test_trace_handler);

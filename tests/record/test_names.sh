@@ -5,6 +5,8 @@
 # shellcheck disable=SC2086   # $libs is several words
 set -u
 cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=tests/build.sh
+. tests/build.sh
 out=${TESTS_OUT:-build/tests}/test_names.dir
 libs="-lpthread -ldl -lm${CC:+ -lgcov}"    # under coverage CC counts lines
 failed=0
@@ -107,10 +109,11 @@ names() {   # COMPILER: what it calls the templates' functions becomes what gcc 
 }
 
 # Instrumented itself: none of prof.h's functions, nor of what it includes, is a zone.
-${CC:-gcc} -std=c99 -O0 -DPROF_INSTRUMENT_FUNCTIONS -finstrument-functions -I. -c examples/prof.c \
+${CC:-$quick_cc} -std=c99 -O0 -DPROF_INSTRUMENT_FUNCTIONS -finstrument-functions -I. -c examples/prof.c \
     -o $out/prof.o ||
     exit 1
-for cxx in g++ clang++; do
+choose 2 g++ clang++
+for cxx in $chosen; do
     command -v $cxx >/dev/null || { echo "skip names of $cxx: not installed"; continue; }
     if names $cxx && diff $out/expected "$out/$cxx.names" >"$out/$cxx.diff"; then
         echo "ok names of $cxx"
@@ -207,7 +210,8 @@ else
 fi
 
 # With -flto gcc gives static functions of one name names of their own, as helper.lto_priv.0.
-if [ ! -e $out/three.so ] || ! gcc -O0 -flto -finstrument-functions "-DLONG(n)=$long##n" -I. $out/one.c \
+if ! some 3; then :
+elif [ ! -e $out/three.so ] || ! gcc -O0 -flto -finstrument-functions "-DLONG(n)=$long##n" -I. $out/one.c \
     $out/two.c $out/prof.o $out/three.so -o $out/clones "-Wl,-rpath,$PWD/$out" $libs 2>$out/lto.log ||
     ! nm $out/clones | grep -q 'helper\.lto_priv'; then
     echo 'skip clones: this gcc makes no helper.lto_priv'
@@ -238,7 +242,8 @@ cat >$out/across.c <<'END'
 __attribute__((noinline)) static int inner(int x) { volatile int y = x; return y * 7; }
 int across(int x) { return inner(x) + 1; }
 END
-if [ ! -e $out/three.so ] || ! clang -O2 -flto=thin -fuse-ld=lld -finstrument-functions -I. $out/thin.c \
+if ! some 3; then :
+elif [ ! -e $out/three.so ] || ! clang -O2 -flto=thin -fuse-ld=lld -finstrument-functions -I. $out/thin.c \
     $out/across.c $out/prof.o -o $out/thin $libs 2>$out/lto.log ||
     ! nm $out/thin | grep -q 'inner\.llvm'; then
     echo 'skip thin: this clang makes no inner.llvm'
@@ -290,7 +295,8 @@ crashes() {   # NAME EXPECTED: it is in the dump
         echo "not ok $1: no $2 in $out/crash.raw"
     fi
 }
-if [ ! -e $out/three.so ]; then
+if ! some 2; then :
+elif [ ! -e $out/three.so ]; then
     echo 'skip crash: no ELF here'
 elif gcc -O0 -finstrument-functions -I. $out/crash.c $out/prof.o -o $out/crash $libs; then
     crashes 'a dump of a crash' fails
@@ -341,7 +347,8 @@ for name in red blue; do
     echo "static __attribute__((noinline)) void ${name}_inner(void) { __asm__ volatile(\"\"); }
         void $name(void) { ${name}_inner(); ${name}_inner(); __asm__ volatile(\"\"); }" >$out/$name.c
 done
-if [ ! -e $out/three.so ] || ! command -v objcopy >/dev/null; then
+if ! some 2; then :
+elif [ ! -e $out/three.so ] || ! command -v objcopy >/dev/null; then
     echo 'skip plugins: no ELF here'
 elif gcc -O1 -finstrument-functions -fPIC -shared $out/red.c -o $out/red.so &&
     gcc -O1 -finstrument-functions -fPIC -shared $out/blue.c -o $out/blue.so &&

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Programs as they are: plugins that are closed, sandboxes, forks without handlers, other rights than
-# the caller's, small stacks. Each is a small program of its own, linked with what other tests link.
+# the caller's, small stacks. Each is a small program of its own, linked with what other tests link;
+# without ALL=1 (tests/run.sh --all) a half to a fourth of most, others each time.
 # shellcheck disable=SC2086   # commands of several words
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -8,12 +9,13 @@ cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/build.sh
 . tests/build.sh
 library gcc
-make_command "$tests_prof"
+the_command
 here=$PWD out=${TESTS_OUT:-build/tests}/test_programs.dir
 failed=0
 rm -rf "$out"
 mkdir -p "$out"
 object=$here/$library
+[ -n "${TESTS_OUT:-}" ] || cc="$quick_cc -std=c99"
 cc="$cc -O0 -D_GNU_SOURCE -I$here"
 cd "$out" || exit 1
 
@@ -37,6 +39,7 @@ says() {
     if [ "$got" = "$expected" ]; then ok "$label"; else not_ok "$label" "$got"; fi
 }
 
+if some 4; then
 # A plugin with the implementation to itself is unloaded while a thread that marked a zone of it lives.
 cat >plugin.c <<'END'
 #define PROF_STATIC
@@ -82,7 +85,92 @@ if $quick_cc -std=gnu99 -O0 -w -shared -fPIC -I"$here" plugin.c -o plugin.so $li
     says 'a closed plugin' 'it is gone|status 0|' ./closed
 else not_ok 'a closed plugin' 'does not compile'
 fi
+fi
 
+if some 4; then
+# Two copies of a C++ plugin, in which the marks of inline functions, templates and lambdas have other
+# numbers. Each zone has its own name, whose ever the profiler is, and both plugins can be unloaded.
+cat >marks.cpp <<'END'
+#ifdef PROF_STATIC
+#  define PROF_IMPLEMENTATION
+#endif
+#include "prof.h"
+#include <stdio.h>
+#ifdef PROF_STATIC
+static void start() { prof_start(NULL); }
+static void stop(int number) {
+    prof_average rows[9];
+    size_t n = prof_key_averages(prof_stop(), NULL, rows, 9);
+    while (n--) printf("%d %s %u\n", number, rows[n].key, (unsigned)rows[n].count);
+}
+#else
+static void start() {}
+static void stop(int) {}
+#endif
+inline void twice() { PROF_SCOPE("twice"); PROF_INSTANT("at"); }
+template <class T> struct Three { T of(T x) { PROF_BLOCK("three") x += 1; return x; } };
+extern "C" __attribute__((visibility("default"))) void work(int number);
+extern "C" void work(int number) {
+    start();
+    if (number > 1) { PROF_SCOPE("second"); PROF_BEGIN("more"); PROF_END(); }
+    for (int i = 0; i < 3; i++) Three<int>().of(i);
+    for (int i = 0; i < 2; i++) twice(), [] { PROF_SCOPE("lambda"); }();
+    stop(number);
+}
+END
+cat >marks.c <<'END'
+#include <dlfcn.h>
+#include <stdio.h>
+#define PROF_SHARED
+#include "prof.h"
+int main(void) {
+    const char *paths[] = {"./marks1.so", "./marks2.so"};
+    prof_average rows[9];
+    size_t n;
+    prof_start(NULL);
+    for (int i = 0; i < 2; i++) {
+        void (*work)(int);
+        void *plugin = dlopen(paths[i], RTLD_NOW | RTLD_LOCAL);
+        if (!plugin) return puts(dlerror()), 2;
+        *(void **)&work = dlsym(plugin, "work");
+        work(i + 1);
+    }
+    for (int i = 0; i < 2; i++) {
+        void *plugin = dlopen(paths[i], RTLD_NOW);
+        dlclose(plugin);
+        dlclose(plugin);
+        if (dlopen(paths[i], RTLD_NOW | RTLD_NOLOAD)) puts("9 stays");
+    }
+    n = prof_key_averages(prof_stop(), NULL, rows, 9);
+    while (n--) printf("0 %s %u\n", rows[n].key, (unsigned)rows[n].count);
+    return 0;
+}
+END
+marks() {   # EXPECTED COMPILER FLAG...
+    expected=$1
+    shift
+    label="plugins of $*"
+    command -v "$1" >/dev/null || { echo "skip $label: it is not installed"; return; }
+    # shellcheck disable=SC2086   # warn is a list
+    if "$@" -std=c++11 -O0 $warn -shared -fPIC -I"$here" marks.cpp -o marks1.so; then
+        cp marks1.so marks2.so
+        says "$label" "$expected|status 0|" sh -c './marks >marks.out && sort marks.out | paste -sd " "'
+    else not_ok "$label" 'do not compile'
+    fi
+}
+if $quick_cc -std=gnu99 -O0 -w -rdynamic -I"$here" marks.c "$object" -o marks $libs; then
+    own='1 lambda 2 1 three 3 1 twice 2'
+    own="$own 2 lambda 2 2 more 1 2 second 1 2 three 3 2 twice 2"
+    one='0 lambda 4 0 more 1 0 second 1 0 three 6 0 twice 4'
+    marks "$one" g++ -DPROF_SHARED
+    marks "$own" clang++ -DPROF_STATIC
+    [ -z "${ALL:-}" ] || marks "$own" g++ -DPROF_STATIC
+    [ -z "${ALL:-}" ] || marks "$one" clang++ -DPROF_SHARED
+else not_ok 'plugins of C++' 'the program does not compile'
+fi
+fi
+
+if some 2; then
 # A thread's first zone under a filter of system calls that allows what prof.h's head says.
 build seccomp <<'END' &&
 #include "prof.h"
@@ -124,7 +212,9 @@ END
 if ./seccomp >seccomp.out 2>&1; [ $? -eq 77 ]; then echo 'skip a filter of system calls: there are none here'
 else says 'a filter of system calls' 'all marked|status 0|' ./seccomp
 fi
+fi
 
+if some 2; then
 # The system gives a second thread the id of one that has ended.
 build again <<'END' &&
 #include "prof.h"
@@ -173,6 +263,7 @@ else
     else not_ok 'an id that comes again' "$early, $late"
     fi
 fi
+fi
 
 # What runs in zones takes little stack.
 most=1400 checked=$object   # its checks take some
@@ -186,7 +277,7 @@ if [ -n "${ALL:-}" ]; then
             if (f in known) return known[f]
             known[f] = 0
             for (i = split(calls[f], called, "\n"); i > 0; i--)
-                if (called[i] != "prof_flush" && (d = most(called[i])) > deepest) deepest = d
+                if (called[i] !~ /(^|:)prof__?flush$/ && (d = most(called[i])) > deepest) deepest = d
             return known[f] = own[f] + deepest
         }
         /^node/ { own[$2] = 8 + (match($4, /[0-9]+ bytes/) ? substr($4, RSTART) : 0) }
@@ -249,6 +340,7 @@ END
 says 'small stacks' 'status 0|' ./stack
 object=$checked
 
+if some 2; then
 # Another's rights: the variables are the caller's, and name what the program could not write or load.
 cat >evil.c <<'END'
 #include <stdio.h>
@@ -281,6 +373,7 @@ elif $variables $other ./rights >rights.out 2>&1; [ $? -eq 77 ]; then
 else
     says 'the rights of another' "1 PROF_TRACE: $why|0|ITT: $why|status 0|" $variables $other ./rights
     [ -e rights.raw ] && not_ok 'no file of another' 'rights.raw'
+fi
 fi
 
 # A daemon: the file stays where the program was started, though all files are closed meanwhile.
@@ -343,6 +436,7 @@ if "$here/$tests_prof" validate both.raw 2>&1 | grep -q 'two programs wrote it';
 else not_ok 'two programs in a file' 'nothing is said'
 fi
 
+if some 3; then
 # Programs that end at the same moment, with one file for all, which may be there from an earlier run.
 build together <<'END'
 #include "prof.h"
@@ -377,7 +471,9 @@ for trace in together.raw together.json old.json; do
     fi
     rm -f together.*
 done
+fi
 
+if some 3; then
 # In containers programs have the same number, as have those that a process executes, one by one.
 build same <<'END'
 #include "prof.h"
@@ -409,7 +505,9 @@ for ending in raw json; do
     fi
     rm -rf same.d
 done
+fi
 
+if some 2; then
 # What is written at the end leaves what was there until then; a program that is killed makes an empty file.
 build killed <<'END'
 #include "prof.h"
@@ -429,7 +527,9 @@ if [ "$got $(echo killed*.json) $(wc -c <killed.json)" = 'old killed.json 0' ] &
     [ -s killed.json ]; then ok 'a program that is killed before it writes'
 else not_ok 'a program that is killed before it writes' "$got, $(ls -l killed*.json)"
 fi
+fi
 
+if some 2; then
 # A program that ends a session by prof_stop has the file's name again for the next.
 build twice <<'END' &&
 #include "prof.h"
@@ -450,7 +550,9 @@ done
 for file in twice.c/x.json none/x.json; do
     says "no such folder: $file" '5 5|status 0|' env PROF_TRACE=$file ./twice
 done
+fi
 
+if some 2; then
 # The file loses its name, as it does when the program that had it ends, before it can be locked.
 build late <<'END' &&
 #include "prof.h"
@@ -470,6 +572,7 @@ for file in late.json late.raw; do
     else not_ok "a file that was just removed: $file" "$(ls -l late*)"
     fi
 done
+fi
 
 # A file is not made where a link leads to nothing.
 ln -s elsewhere link.json
@@ -485,6 +588,7 @@ if [ "$(cat others)" = 'of somebody else' ]; then ok 'no notes into the file of 
 else not_ok 'no notes into the file of another' "$(cat others)"
 fi
 
+if some 3; then
 # Where locks do nothing, as on some file systems, another program writes into the file.
 build mixed <<'END' && says 'a file that another program writes' 'Device or resource busy|status 0|' env PROF_TRACE=mixed.raw ./mixed
 #include "prof.h"
@@ -502,6 +606,7 @@ int main(void) {
     return 0;
 }
 END
+fi
 
 # A child of vfork, which shares its parent's stack of zones, begins some and leaves them by exec; each
 # counts as dropped.

@@ -768,7 +768,7 @@ static void test_dumps_race(void) {
     EQUAL(prof_start(&desc), PROF_OK);
     PROF__STORE(racing, true);
     for (i = 0; i < 2; i++) pthread_create(threads + i, NULL, mark_on, NULL);
-    for (i = test_sample() > 1 ? 240 : 0; i < 300; i++) {
+    for (i = test_sample() > 1 ? 280 : 0; i < 300; i++) {
         dumped d;
         text.size = 0;
         EQUAL(prof_dump(test_text_sink(&text)), PROF_OK);

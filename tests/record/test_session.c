@@ -401,6 +401,63 @@ static void test_session_toggle(void) {
     PASS_ON(test_tree(trace));
 }
 
+/* What a step ends with or begins with is off; a step that had zones on is an event, whole. */
+static void test_session_toggle_ends_steps(void) {
+    static const struct { int off, on; const char *steps; } runs[] = {
+        {9, 9, "012"}, {0, 1, "012"}, {0, 2, "012"}, {1, 3, "012"}, {0, 3, "012"},
+        {0, 4, "02"},                    /* off all through step 1 */
+        {0, 9, "0"}, {2, 9, "01"}, {4, 9, "012"}
+    };
+    int i, at;
+    for (i = 0; i < 18; i++) {
+        prof_desc desc = test_desc();
+        const prof_event *events;
+        char steps[8] = "";
+        size_t count, k;
+        desc.schedule.active = 3;
+        desc.schedule.repeat = 1;
+        desc.mode = i & 1 ? PROF_MODE_RING : PROF_MODE_TRACE;
+        EQUAL(prof_start(&desc), PROF_OK);
+        for (at = 0; at < 6; at++) {     /* twice in each step */
+            test_time.tick += 10;
+            if (at == runs[i / 2].off) EQUAL(prof_toggle(PROF_ACTIVITY_CPU, false), PROF_OK);
+            if (at == runs[i / 2].on) EQUAL(prof_toggle(PROF_ACTIVITY_CPU, true), PROF_OK);
+            test_time.tick += 10;
+            if (at & 1 && at < 5) prof_step();
+        }
+        events = prof_events(prof_stop(), NULL, 0, &count);
+        for (k = 0; k < count; k++) {
+            const int64_t n = events[k].start_ns / 40;
+            EQUAL(events[k].start_ns, n * 40);
+            EQUAL(events[k].end_ns, n * 40 + 40);
+            steps[k] = (char)('0' + n);
+        }
+        SAME_TEXT(steps, runs[i / 2].steps);
+        EQUAL(prof_get_stats(NULL).dropped + prof_get_stats(NULL).unfinished, 0);
+    }
+}
+
+/* An activity that is none, or that this session leaves out, is refused by name. */
+static void test_session_unknown_activities(void) {
+    prof_desc desc = test_desc();
+    add_device();
+    desc.activities = PROF_ACTIVITY_CPU | 1024;
+    EQUAL(prof_start(&desc), PROF_ERROR_INVALID);
+    SAME_TEXT(prof_strerror(PROF_ERROR_INVALID),
+              "prof_desc.activities is 1025: 1024 is no PROF_ACTIVITY_...");
+    desc.activities = PROF_ACTIVITY_CPU | PROF_ACTIVITY_XPU;
+    EQUAL(prof_start(&desc), PROF_OK);
+    EQUAL(prof_toggle(PROF_ACTIVITY_CPU | 64, false), PROF_ERROR_INVALID);
+    SAME_TEXT(prof_strerror(PROF_ERROR_INVALID),
+              "prof_toggle: activity 64 is not recorded by this session");
+    EQUAL(test_info().enabled, PROF_ACTIVITY_CPU);
+    EQUAL(prof_toggle(PROF_ACTIVITY_CUDA, false), PROF_ERROR_INVALID);
+    SAME_TEXT(prof_strerror(PROF_ERROR_INVALID),
+              "prof_toggle: activity 2 is not recorded by this session");
+    EQUAL(prof_toggle(PROF_ACTIVITY_XPU, false), PROF_OK);
+    prof_stop();
+}
+
 /* Nothing but the device is recorded, or the device is not asked for. */
 static void test_session_activities(void) {
     prof_desc desc = test_desc();
@@ -408,6 +465,12 @@ static void test_session_activities(void) {
     size_t count;
     add_device();
     EQUAL(test_info().supported, PROF_ACTIVITY_CPU | PROF_ACTIVITY_CUDA);
+    device_fails = 1;
+    EQUAL(prof_start(&desc), PROF_OK);
+    EQUAL(test_info().supported, PROF_ACTIVITY_CPU);
+    prof_stop();
+    calls[0] = 0;
+    device_fails = 0;
     desc.activities = PROF_ACTIVITY_CUDA;
     EQUAL(prof_start(&desc), PROF_OK);
     prof_push("zone");
@@ -459,9 +522,12 @@ static void test_session_prepare(void) {
     EQUAL(prof_step(), PROF_ACTION_RECORD);
     SAME_TEXT(calls, "ps");
     PROF_BLOCK("a") {}
+    EQUAL(prof_step(), PROF_ACTION_RECORD);
     trace = prof_stop();
     SAME_TEXT(calls, "psx");
     CHECK(test_find(trace, "a", 0) && !test_find(trace, "before", 0), "not from the step on");
+    CHECK(!test_find(trace, "ProfilerStep#1", 0) && !test_find(trace, "ProfilerStep*", 0),
+          "a window without end has steps");
 }
 
 static void test_session_adds_devices(void) {
@@ -637,6 +703,8 @@ int main(void) {
     RUN(test_session_accumulates);
     RUN(test_session_toggle_small);
     RUN(test_session_toggle);
+    RUN(test_session_toggle_ends_steps);
+    RUN(test_session_unknown_activities);
     RUN(test_session_activities);
     RUN(test_session_device_fails);
     RUN(test_session_prepare);

@@ -16,17 +16,6 @@ int main(void) {
 }
 #else
 
-/* Each run starts elsewhere; -DSTEP_STRIDE=1 takes all instructions, and some minutes. */
-#ifndef STEP_STRIDE
-#  if TEST_SANITIZED                     /* more instructions, the time is their square */
-#    define STEP_STRIDE 6007
-#  elif !defined(__OPTIMIZE__)
-#    define STEP_STRIDE 331
-#  else
-#    define STEP_STRIDE 67
-#  endif
-#endif
-
 /* ---- The handlers ---- */
 
 static int handled, moments;             /* what handlers began, in this run */
@@ -83,6 +72,8 @@ static void handler_twice(void) {
 static void (*const handlers[])(void) = {
     handler_small, handler_pair, handler_mixed, handler_large, handler_wrap, handler_twice };
 enum { HANDLERS = sizeof handlers / sizeof *handlers };
+
+static void handler_in_turn(void) { handlers[step_children % HANDLERS](); }
 
 /* ---- What is interrupted ---- */
 
@@ -166,10 +157,20 @@ static void guards(void) {
 }
 
 static prof_mode mode;
+static long stride;                      /* handlers come so many instructions apart, in turn */
+
+/* STEP_STRIDE=n, or every one, a sample a fixed part of them, from another on each time; of what
+   sanitizers make of them, and of the modes but TRACE, fewer. */
+static long stride_of(void) {
+    const char *wanted = getenv("STEP_STRIDE");
+    long of = wanted ? atol(wanted) : 0;
+    if (of < 1) of = test_sample() > 1 ? 393 : 1;
+    return of * (TEST_SANITIZED ? 64 : 1) * (mode == PROF_MODE_TRACE || of == 1 ? 1 : 5);
+}
 
 /* Each zone is recorded, or a handler's was dropped and counted; so may its moments be. "(lost)"
    stands around a handler's zones that came when an end was written but its zone still open, and
-   for a dropped zone around others. */
+   for a dropped zone around others. "(others)" is a push while what is interrupted has the lock. */
 static void check_counts(prof_stats stats, int wanted) {
     int64_t n = (int64_t)(stats.recorded + stats.dropped - stats.lost);
     if (mode == PROF_MODE_RING) n += (int64_t)stats.overwritten;
@@ -192,7 +193,8 @@ static void check(const prof_trace *trace, int wanted) {
         int depth = strcmp(name, "outer") == 0 ? 0 : strcmp(name, "inner") == 0 ? 1
                   : strcmp(name, "innermost") == 0 ? 2 : -1;
         if (depth < 0) {
-            CHECK(strcmp(name, "handler") == 0 || strcmp(name, "(lost)") == 0, "'%s'", name);
+            CHECK(strcmp(name, "handler") == 0 || strcmp(name, "(lost)") == 0 ||
+                  strcmp(name, "(others)") == 0, "'%s'", name);
             continue;
         }
         known++;
@@ -206,7 +208,8 @@ static bool sink_write(void *user, const void *data, size_t size) {
     return true;
 }
 
-static void run(const part *p, int filled, void (*by)(void)) {
+static void run_and_check(const part *p, int filled) {
+    void (*by)(void);
     prof_desc desc;
     prof_trace *trace;
     prof_stats stats;
@@ -224,7 +227,8 @@ static void run(const part *p, int filled, void (*by)(void)) {
     step_ticks += 100 - step_ticks % 100;
     EQUAL(prof_start(&desc), PROF_OK);
     zones(filled);
-    stepped(p->body, by);
+    PASS_ON(stepped_by(stride, p->body, handler_in_turn));
+    by = handlers[step_children % HANDLERS];
     zones(60);                           /* and all goes on */
     trace = prof_stop();
     if (mode == PROF_MODE_TRACE) PASS_ON(check(trace, 2 * filled + p->zones + 120));
@@ -242,33 +246,27 @@ static void run(const part *p, int filled, void (*by)(void)) {
     prof_thread_end();
 }
 
-static void run_each(const part *p, int filled) {
-    const long stride = step_stride(mode == PROF_MODE_TRACE ? STEP_STRIDE : 7 * STEP_STRIDE);
-    long at;
-    int h;
-    for (h = 0; h < HANDLERS; h++) {
-        for (at = test_random((uint32_t)stride);; at += stride) {
-            step_at = at;
-            run(p, filled, handlers[h]);
-            if (test_bad) {
-                test_say(" (%s after %d, handler %d, instruction %ld)", p->name, filled, h, at);
-                return;
-            }
-            if (steps <= at) break;      /* past the last one */
-        }
-    }
+static void run(const part *p, int filled) {
+    step_at = test_random((uint32_t)stride);
+    run_and_check(p, filled);
+    if (test_bad) test_say(" (%s after %d; the child's number tells its handler)", p->name, filled);
+    step_end();
 }
 
-/* A sample takes one of what is filled before, another each time. */
+/* A sample, or with a sanitizer: one of what is filled before, another each time. */
 static void each_part(prof_mode of) {
     size_t i;
+    long before = step_children;
     mode = of;
+    stride = stride_of();
     for (i = 0; i < sizeof parts / sizeof *parts; i++) {
-        int all = parts[i].last - parts[i].first + 1, step = test_sample() > 1 ? all : 1;
+        int all = parts[i].last - parts[i].first + 1;
+        int step = test_sample() > 1 || TEST_SANITIZED ? all : 1;
         int filled = parts[i].first + (int)test_random((uint32_t)step);
         if (mode != PROF_MODE_TRACE) step = all;
-        for (; filled <= parts[i].last; filled += step) PASS_ON(run_each(parts + i, filled));
+        for (; filled <= parts[i].last; filled += step) PASS_ON(run(parts + i, filled));
     }
+    printf("%ld handlers, %ld instructions apart\n", step_children - before, stride);
 }
 
 static void test_signal_step(void) { each_part(PROF_MODE_TRACE); }
@@ -283,7 +281,8 @@ static void handler_often(void) {
     handler_small();
     step_at = steps + apart - 1;
 }
-static void part_often(void) { zones(60); }
+static int often_zones;
+static void part_often(void) { zones(often_zones); }
 
 /* Begun after so many pairs of zones: with 1,000 the timeline has ended. */
 static const struct { prof_mode mode; size_t memory; int before; } often[] = {
@@ -310,27 +309,34 @@ static void run_often(int which) {
     step_at = apart;
     stepped(part_often, handler_often);
     stats = prof_get_stats(prof_stop());
-    begun = 2 * often[which].before + 120 + handled;
+    begun = 2 * (often[which].before + often_zones) + handled;
     all = (int64_t)(stats.recorded + stats.overwritten + stats.summed + stats.dropped - stats.lost);
     CHECK(all == begun, "%lld zones of %lld, at each %ld instructions of run %d", (long long)all,
           (long long)begun, apart, which);
     prof_thread_end();
 }
 
+/* A sample, or what a sanitizer slows down, takes two of often and fewer zones. */
 static void test_signals_often(void) {
     static const long at[] = { 1, 2, 3, 5, 7 };
-    int i;
-    for (i = 0; i < 25; i++) {
-        apart = at[i / 5];
+    bool all = test_sample() == 1 && !TEST_SANITIZED;
+    uint32_t first = all ? 0 : test_random(5);
+    int from = all ? 0 : (int)test_random(5), i, runs = all ? 25 : from + 2;
+    often_zones = all ? 60 : 12;
+    for (i = from; i < runs; i++) {
+        apart = at[((uint32_t)i / 5 + (uint32_t)i + first) % 5];
         run_often(i % 5);
     }
 }
 
-/* A sample runs TRACE, and one of the other modes, another each time. */
+/* STEP_HANDLERS=all: all of them come to each instruction. A sample runs TRACE and one of the other
+   modes, another each time. */
 int main(void) {
     bool all = test_sample() == 1;
     uint32_t one = test_random(3);
+    const char *of_each = getenv("STEP_HANDLERS");
     step_install();
+    step_times = of_each && strcmp(of_each, "all") == 0 ? HANDLERS : 1;
     RUN(test_signals_often);
     RUN(test_signal_step);
     if (all || one == 0) RUN(test_signal_step_ring);

@@ -170,6 +170,24 @@ static void test_functions_left(void) {
     EQUAL(prof_get_stats(NULL).unfinished, 0);
 }
 
+/* Functions that began before the session end in it, as main does that calls prof_start: no zone,
+   and no fault. */
+static void test_functions_around_the_session(void) {
+    prof_desc desc = test_desc();
+    size_t count;
+    prof_thread_end();
+    enter(0);
+    enter(1);
+    EQUAL(prof_start(&desc), PROF_OK);
+    leave(1);                            /* of a thread that has marked nothing */
+    enter(2);
+    leave(2);
+    leave(0);
+    prof_events(prof_stop(), NULL, 0, &count);
+    EQUAL(count, 1);
+    EQUAL(prof_get_stats(NULL).unbalanced, 0);
+}
+
 /* What a function leaves by longjmp has ended where the next one begins less deep in the stack, or
    as deep by the same call; so have the marks in it. */
 static jmp_buf caught;
@@ -296,6 +314,7 @@ static void test_functions_left_for_ever(void) {
 int main(void) {
     RUN(test_sites_without_room);
     RUN(test_functions_left);
+    RUN(test_functions_around_the_session);
     RUN(test_functions_thrown);
     RUN(test_functions_of_coroutines);
     RUN(test_functions_left_for_ever);

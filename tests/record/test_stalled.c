@@ -106,7 +106,7 @@ static void sessions(bool still, int times) {
     void *memory = malloc(size);
     stands = still;
     for (int i = 0; i < times && !test_bad; i++) {
-        spin = (uint32_t)(i * 7) % 1500;
+        spin = still ? (uint32_t)(i * 7) % 1500 : test_random(1500);
         session(i % 2 ? PROF_MODE_AGGREGATE : PROF_MODE_TRACE, memory, size);
         if (test_bad) test_say(" (session %d, point %d)", i, point);
     }
@@ -118,14 +118,16 @@ static void test_stands_still(void) {
 }
 
 static void test_goes_on(void) {
-    for (point = 0; point < 4 && !test_bad; point++) sessions(false, 2000);
+    int times = test_sample() > 1 ? 50 : 2000;
+    for (point = 0; point < 4 && !test_bad; point++) sessions(false, times);
 }
 
 /* An instant of a thread that found the session open, and is in its slow path when that ends. */
 static void test_enters(void) {
+    int times = test_sample() > 1 ? 1 : 10;
     only_instant = true;
     for (point = 2; point < 6 && !test_bad; point++)
-        for (again = 2; again < 7 && !test_bad; again++) sessions(false, 10);
+        for (again = 2; again < 7 && !test_bad; again++) sessions(false, times);
     if (test_bad) test_say(" (again %d)", again);
     only_instant = false;
     again = 0;

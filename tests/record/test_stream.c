@@ -13,11 +13,15 @@
 
 enum { MOST = 200000 };
 
+/* ThreadSanitizer makes them long: of a sample a tenth. */
+static int turns_of(int n) { return TEST_TSAN && test_sample() > 1 ? n / 10 : n; }
+
 typedef struct found {
     size_t zone_count, instants, counters, threads, sessions, counts, steps;
     int64_t counter_sum;
     double numbers[8];                   /* of prof_counter_f */
     size_t number_count;
+    char members[400];                   /* of the head, as they came */
     const char *thread_name;
     prof_raw_stats stats;
     prof_result result;
@@ -46,6 +50,10 @@ static void take(void *user, const prof_raw_item *item) {
         break;
     case PROF_RAW_STEP: f->steps++; break;
     case PROF_RAW_COUNTS: f->counts++; break;
+    case PROF_RAW_METADATA:
+        if (strlen(f->members) + strlen(item->name) + 2 < sizeof f->members)
+            strcat(strcat(f->members, item->name), ";");
+        break;
     default: break;
     }
 }
@@ -1373,7 +1381,7 @@ static prof_desc small_desc(prof_mode mode, test_text *text) {
 /* What a window that is over had is used again: its last chunk, when its thread has taken another,
    and the rows of its threads, with their open zones. */
 static void many_windows(prof_mode mode, bool toggles) {
-    const int windows = 5000;
+    const int windows = turns_of(5000);
     test_text text;
     prof_desc desc = small_desc(mode, &text);
     prof_stats stats;
@@ -1409,7 +1417,7 @@ static void test_many_windows(void) {
 /* A thread has one row after each toggle, however many there are: its index and its name stay, and
    the rows of before, also those of zones that were open, are used again once they are written. */
 static void many_toggles(prof_mode mode, prof_stream_format format) {
-    const int toggles = 3000;
+    const int toggles = turns_of(3000);
     test_text text;
     prof_desc desc = small_desc(mode, &text);
     prof_stats stats;
@@ -1456,7 +1464,7 @@ static void *newcomer(void *none) {
 /* A row waits for its thread: one that comes after a toggle does not take it from a thread that has
    not recorded again yet. The rows of contexts, which a toggle ends, are used again. */
 static void row_waits(prof_mode mode, bool again) {
-    const int toggles = 2000;
+    const int toggles = turns_of(2000);
     test_text text;
     prof_desc desc = small_desc(mode, &text);
     const prof_thread_info *threads;
@@ -1566,7 +1574,7 @@ static void test_counts_in_a_signal_storm(void) {
     signal(SIGUSR1, mark_in_a_storm);
     EQUAL(prof_start(&desc), PROF_OK);
     pthread_create(&thread, NULL, mark_till_told, &told);
-    for (int i = 0; i < 20000; i++) {
+    for (int i = turns_of(20000); i > 0; i--) {
         pthread_kill(thread, SIGUSR1);
         if (i % 10 == 0) EQUAL(prof_flush(), PROF_OK);
     }
@@ -1662,6 +1670,84 @@ static void test_what_start_refuses(void) {
     EQUAL(prof_flush(), PROF_ERROR_STATE);
 }
 
+/* Metadata are in a stream as soon as they are told, without a flush, and again at its end: those
+   of all sessions, then the session's own. */
+static void test_metadata_leave(void) {
+    prof_distributed job;
+    test_text text;
+    prof_desc desc = stream_desc(&text);
+    size_t told;
+    memset(&job, 0, sizeof job);
+    job.backend = "mpi";
+    job.rank = 3;
+    EQUAL(prof_add_metadata("all", "a"), PROF_OK);
+    EQUAL(prof_add_metadata("run", "0"), PROF_OK);
+    EQUAL(prof_start(&desc), PROF_OK);
+    EQUAL(prof_add_metadata("run", "7"), PROF_OK);
+    read_all(&text);
+    SAME_TEXT(read_back.members, "\"all\":\"a\";\"run\":\"0\";\"run\":\"7\";");
+    told = text.size;
+    EQUAL(prof_set_distributed(&job), PROF_OK);
+    CHECK(text.size > told, "the rank was not written");
+    test_zones(3);
+    EQUAL(prof_flush(), PROF_OK);
+    told = text.size;
+    prof_stop();
+    read_stream(&read_back, text.data + told, text.size - told, 0);
+    SAME_TEXT(read_back.members,
+              "\"all\":\"a\";\"run\":\"0\";\"run\":\"7\";\"distributedInfo\":{\"backend\": "
+              "\"mpi\", \"rank\": 3, \"world_size\": 0, \"pg_count\": 0};");
+    read_all(&text);
+    PASS_ON(check_marked(&read_back, 3));
+    test_text_clear(&text);
+    desc = stream_desc(&text);           /* an entry is never cut into two blocks */
+    EQUAL(prof_start(&desc), PROF_OK);
+    prof_stop();
+    read_all(&text);
+    SAME_TEXT(read_back.members, "\"all\":\"a\";\"run\":\"0\";");
+    test_text_clear(&text);
+    desc = stream_desc(&text);
+    desc.stream_format = PROF_STREAM_CHROME;
+    EQUAL(prof_start(&desc), PROF_OK);
+    EQUAL(prof_add_metadata("run", "8"), PROF_ERROR_UNSUPPORTED);
+    CHECK(strstr(prof_strerror(PROF_ERROR_UNSUPPORTED), "metadata"), "it does not say why");
+    prof_stop();
+    test_text_clear(&text);
+}
+
+/* So they are in a dump. What the sink did not take comes with what it takes next. */
+static bool refuse_metadata;
+static bool take_all_but(void *user, const void *data, size_t size) {
+    prof_sink sink = test_text_sink((test_text *)user);
+    return !refuse_metadata && sink.write(sink.user, data, size);
+}
+
+static void test_metadata_of_dumps_and_failures(void) {
+    test_text text;
+    prof_desc desc = stream_desc(&text);
+    desc.mode = PROF_MODE_RING;
+    EQUAL(prof_start(&desc), PROF_OK);
+    EQUAL(prof_add_metadata("ring", "r"), PROF_OK);
+    test_zones(1);
+    EQUAL(prof_dump(test_text_sink(&text)), PROF_OK);
+    prof_stop();
+    read_all(&text);
+    CHECK(strstr(read_back.members, "\"ring\":\"r\";"), "%s", read_back.members);
+    test_text_clear(&text);
+    desc = stream_desc(&text);
+    desc.stream.write = take_all_but;
+    EQUAL(prof_start(&desc), PROF_OK);
+    refuse_metadata = true;
+    EQUAL(prof_add_metadata("late", "l"), PROF_OK);
+    refuse_metadata = false;
+    test_zones(1);
+    EQUAL(prof_flush(), PROF_OK);
+    read_all(&text);
+    CHECK(strstr(read_back.members, "\"late\":\"l\";"), "%s", read_back.members);
+    prof_stop();
+    test_text_clear(&text);
+}
+
 int main(void) {
     RUN(test_flush_writes_what_was_marked);
     RUN(test_inline_flushes_lose_nothing);
@@ -1707,6 +1793,8 @@ int main(void) {
     RUN(test_tids_of_ended_threads);
     RUN(test_counts_in_a_signal_storm);
     RUN(test_counter_f);
+    RUN(test_metadata_leave);
+    RUN(test_metadata_of_dumps_and_failures);
     RUN(test_what_start_refuses);
     return test_end();
 }

@@ -528,7 +528,7 @@ static void *live(void *user) {
 
 static void run_mode(prof_mode which, uint32_t seed) {
     mode = which;
-    sessions = SESSIONS;
+    sessions = TEST_TSAN && test_sample() > 1 ? 1 : SESSIONS;
     set(&finish, 0);
     for (uint32_t i = 0; i < THREADS; i++) {
         slot *me = slots + i;

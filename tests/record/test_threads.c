@@ -34,9 +34,9 @@ static void gate_pass(gate *g) {
 static int flag_get(int *flag) { return __atomic_load_n(flag, __ATOMIC_ACQUIRE); }
 static void flag_set(int *flag, int value) { __atomic_store_n(flag, value, __ATOMIC_RELEASE); }
 
-/* Of rounds all; of a sample half, or a tenth where ThreadSanitizer makes them long. */
+/* Of rounds all; of a sample some, fewer where ThreadSanitizer makes them long. */
 static int rounds_of(int n) {
-    return test_sample() == 1 ? n : TEST_TSAN ? n / 10 : n / 2;
+    return test_sample() == 1 ? n : TEST_TSAN ? n / 100 : n / 20;
 }
 
 static void run_threads(int n, void *(*body)(void *), void *user) {
@@ -176,7 +176,7 @@ static void many_short(prof_desc *desc, int rounds, int together) {
     EQUAL(prof_get_stats(NULL).unfinished, 0);
 }
 
-static void test_threads_short_lived(void) { many_short(NULL, 625, 8); }
+static void test_threads_short_lived(void) { many_short(NULL, test_sample() > 1 ? 125 : 625, 8); }
 
 /* They hand their chunks on: an arena for a few threads holds the zones of a thousand. */
 static void test_threads_short_lived_small_arena(void) {
@@ -186,7 +186,7 @@ static void test_threads_short_lived_small_arena(void) {
     desc.memory = memory;
     desc.memory_size = sizeof memory;
     desc.max_threads = 4;
-    many_short(&desc, 1500, 2);
+    many_short(&desc, test_sample() > 1 ? 500 : 1500, 2);
 }
 
 /* ---- More than max_threads ---- */
@@ -786,7 +786,7 @@ static void test_threads_stalled(void) {
     static char memory[1 << 20];
     pthread_t thread;
     prof_desc desc;
-    int i, rounds = test_sample() > 1 ? 20 : 60;
+    int i, rounds = test_sample() > 1 ? TEST_TSAN ? 3 : 10 : 60;
     memset(&desc, 0, sizeof desc);
     desc.memory = memory;
     desc.memory_size = sizeof memory;

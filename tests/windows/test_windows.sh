@@ -21,6 +21,7 @@ wine_begin || { echo 'skip Windows: wine64 is not installed'; exit 0; }
 
 # Builds windows.c and its DLL, and runs them; -static: no DLL of the compiler's is needed.
 program() {   # NAME THREADS LIBS COMPILER...
+    some 4 || return 0
     name=$1 threads=$2 libs=$3
     shift 3
     mkdir -p "$out/$name"
@@ -174,6 +175,7 @@ printf '%s\n' '#define PROF_IMPLEMENTATION' '#include "prof.h"' 'enum level { DE
 printf '%s\n' '#include <winsock2.h>' '#include <windows.h>' '#define PROF_IMPLEMENTATION' \
     '#include "prof.h"' >"$out/before.c"
 for flags in '' -DUNICODE -D_WIN32_WINNT=0x0501 -masm=intel -DNO_STRICT '-DPROF_STATIC -O2 -flto'; do
+    some 4 || continue
     check "before windows.h $flags" $gcc_windows -std=c99 $warn -I. $flags -c "$out/after.c" -o "$out/x.o"
     check "after windows.h $flags" $gcc_windows -std=c99 $warn -I. $flags -c "$out/before.c" -o "$out/x.o"
 done
@@ -189,6 +191,7 @@ for number in 1 2; do
 done | awk -v out="$out/copy" '/PROF_STATIC/ {n++} {print >(out n ".c")}'
 echo 'int f1(void); int f2(void); int main(void) { return f1() | f2(); }' >"$out/copies.c"
 for flags in -O2 '-O2 -flto'; do
+    some 2 || continue
     check "copies $flags" $gcc_windows -std=c99 $flags -w -static -I. "$out/copies.c" "$out/copy1.c" \
         "$out/copy2.c" -o "$out/copies.exe"
     check "they record $flags" timeout 60 "$wine" "$out/copies.exe"

@@ -242,6 +242,21 @@ static void test_save_dev_full(void) {
     CHECK(S_ISCHR(info.st_mode), "/dev/full was replaced");
 }
 
+/* A name of a descriptor, as /dev/stdout is, is written in place: as a link it may lead to a file,
+   and would be replaced. */
+static void test_save_descriptor(void) {
+    char name[40];
+    int file;
+    PASS_ON(prepare());
+    file = open(TRACE, O_RDWR | O_CREAT | O_TRUNC, 0644);
+    snprintf(name, sizeof name, "/proc/self/fd/%d", file);
+    if (access(name, W_OK) != 0) SKIP("descriptors have no names here");
+    EQUAL(prof_save_chrome(trace, name), PROF_OK);
+    close(file);
+    PASS_ON(same_as_sink(TRACE));
+    EQUAL(empty_folder(), 1);
+}
+
 static void test_save_dev_null(void) {
     struct stat info;
     PASS_ON(prepare());
@@ -480,6 +495,7 @@ int main(void) {
     RUN(test_save_read_only_folder);
     RUN(test_save_disk_full);
     RUN(test_save_dev_full);
+    RUN(test_save_descriptor);
     RUN(test_save_dev_null);
     RUN(test_save_follows_no_link);
     RUN(test_save_bad_arguments);

@@ -91,6 +91,13 @@ static void test_names_that_act(void) {
     d.format = PROF_FORMAT_CSV;
     CHECK(strstr(written(prof_write_rows(&r, 1, NULL, &d, fresh())), "\" a b \"") != NULL,
           "%s", text.data);
+    r.key = "\xc2\xad" "a\xe3\x85\xa4" "b\xf3\xa0\x87\xaf" "c\xf0\x93\x90\xb0" "d\xe2\x80\x9f";
+    CHECK(strstr(written(prof_write_rows(&r, 1, NULL, &d, fresh())), "\" a b c d\xe2\x80\x9f\"") !=
+          NULL, "%s", text.data);
+    d.format = PROF_FORMAT_JSON;
+    CHECK(strstr(written(prof_write_rows(&r, 1, NULL, &d, fresh())),
+                 "\"\\u00ada\\u3164b\\udb40\\uddefc\\ud80d\\udc30d\xe2\x80\x9f\"") != NULL,
+          "%s", text.data);
     r = row("\x1b[31m \xc2\x9b" "31m \x7f \xc2\xa0 \xc2", 1000, 0);
     d.format = PROF_FORMAT_TEXT;
     CHECK(strstr(written(prof_write_rows(&r, 1, NULL, &d, fresh())),
@@ -620,6 +627,26 @@ static void plain_events(prof_event *events, char names[500][200]) {
     }
 }
 
+/* A name of two sites, in an arena that has no room for events: each zone tells its own line. */
+static void test_sites_without_events(void) {
+    static char memory[24 << 10];
+    prof_desc desc = test_desc();
+    uint64_t recorded;
+    desc.memory = memory;
+    desc.memory_size = sizeof memory;
+    desc.max_threads = 1;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 150; i++) {
+        PROF_BLOCK("twice") test_time.tick += 10;
+        PROF_BLOCK("twice") test_time.tick += 10;
+    }
+    (void)written(prof_write_chrome(prof_stop(), NULL, fresh()));
+    recorded = prof_get_stats(NULL).recorded;
+    CHECK(recorded > 100, "%u zones", (unsigned)recorded);
+    EQUAL(test_times(text.data, "\"source\":\""), recorded);
+    test_text_clear(&text);
+}
+
 /* Zones in a Chrome trace, each as the C library prints it. */
 static void test_plain_zones(void) {
     static prof_event events[PLAIN];
@@ -659,6 +686,7 @@ int main(void) {
     RUN(test_digits);
     RUN(test_twenty_digits);
     RUN(test_plain_zones);
+    RUN(test_sites_without_events);
     RUN(test_rows_sort);
     RUN(test_rows_refused);
     RUN(test_rows_as_table);

@@ -519,7 +519,8 @@ counted() {   # a zone for each count, or one less: the last may be between the 
 
 # What the kernel told: objects by name, waits, who was ready; and the core's time is somebody's.
 told_by_kernel() {   # TRACE
-    build/prof decode "$1" 2>/dev/null >"$folder/decoded.json" || cp "$1" "$folder/decoded.json"
+    build/prof decode "$1" 2>/dev/null >"$folder/decoded.json"
+    [ $? != 2 ] || cp "$1" "$folder/decoded.json"    # it is JSON
     for what in 'queue rx' 'queue [0-9a-f]*' 'mutex bus' 'semaphore conversions' 'stack display' 'ready filter' \
         'timer blink' 'delay' 'notification' 'event group' 'stream buffer'; do
         grep -q "\"name\": *\"$what\"" "$folder/decoded.json" || { echo "no $what"; return 1; }

@@ -105,9 +105,9 @@ public() { grep -oE '^ *PROF_API [^(]*\bprof_[a-z0-9_]+\(' prof.h | grep -oE 'pr
 lengths=$(functions | sort -n)
 at_most "lines of the longest of $(echo "$lengths" | wc -l) functions, ${lengths##* }" \
     "$(echo "$lengths" | tail -n 1 | cut -d ' ' -f 1)" 60
-at_most 'lines of prof.h' "$(wc -l <prof.h)" 20942
-at_most 'bytes of prof.h' "$(wc -c <prof.h)" 941683
-at_most 'lines of prof_cuda.h' "$(wc -l <prof_cuda.h)" 2267
+at_most 'lines of prof.h' "$(wc -l <prof.h)" 22110
+at_most 'bytes of prof.h' "$(wc -c <prof.h)" 992300
+at_most 'lines of prof_cuda.h' "$(wc -l <prof_cuda.h)" 2335
 at_most 'public functions of prof.h' "$(public | wc -l)" 100
 at_most '#if of prof.h on PROF__BARE' "$(grep -cE '^ *# *(el)?if.*PROF__BARE' prof.h)" 24
 
@@ -126,7 +126,7 @@ variables() {   # NAME FLAGS...
 }
 variables hosted -D_GNU_SOURCE
 variables target -ffreestanding
-at_most 'variables of a hosted prof.h' "$(wc -l <build/lint/variables_hosted)" 32
+at_most 'variables of a hosted prof.h' "$(wc -l <build/lint/variables_hosted)" 33
 at_most 'variables of a target'\''s prof.h' "$(wc -l <build/lint/variables_target)" 17
 at_most 'constant tables of prof.h' "$(cat build/lint/constants_* | wc -l)" 90
 at_most 'names of its own that prof.h lends prof_cuda.h' \
@@ -151,8 +151,8 @@ fi
 
 # ---- The pages ----
 
-rule "README.md: $(wc -l <README.md) lines, at most 220" \
-    "$(awk 'END {if (NR > 220) print NR " lines"}' README.md)"
+rule "README.md: $(wc -l <README.md) lines, at most 222" \
+    "$(awk 'END {if (NR > 222) print NR " lines"}' README.md)"
 
 links() {   # "PAGE: LINK" of each that leads nowhere
     find . -name '*.md' -not -path './build/*' | while read -r page; do

@@ -364,14 +364,15 @@ static int64_t nest_merge(call_sums *s, spans_open *n, const prof__close *c, pro
                           span_siblings *kids) {
     const prof__beside *child = &kids->beside;
     int64_t own = PROF__PLUS(child->all.device_ns, kids->lifted_ns);
-    bool legacy = c->flags & PROF_EVENT_LEGACY;
+    bool legacy = c->flags & PROF_EVENT_LEGACY, covered = legacy && b->all.device_ns;
+    if (legacy && !covered) own = child->all.device_ns;   /* what it lifted is in it */
     if (!(kids->only.flags & PROF_EVENT_LEGACY)) own = PROF__MINUS(own, child->within.device_ns);
-    if (!legacy) b->all.device_ns = PROF__PLUS(b->all.device_ns, own);
+    if (!covered) b->all.device_ns = PROF__PLUS(b->all.device_ns, own);
     n->levels[c->depth + 1] = kids->only_ns;
     kids->all = child->within;
     kids->held = false;
     s->stats.duplicates++;
-    return legacy ? own : 0;
+    return covered ? own : 0;
 }
 
 /* How long it had its core: at least as long as those in it. */

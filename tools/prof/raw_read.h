@@ -51,6 +51,8 @@
                   activity_type, of its members of args in a Chrome trace, of what its device is
                   called
        10 was PROF_CORE's, up to 0.2.0
+       12 metadata  {bytes of a text, text}: members of a Chrome trace's head, "key":value. They
+                  come when they are told, every 64 blocks of records, at the end: the last counts
        11 dense   as 4, in bytes, by varints: 7 bits a byte, the low ones first, bit 7: more follow.
                   thread, records that it wrote before, ticks per second, a tick; then records, up
                   to a 0: 1 to 3, so many records of three words; or a zone: site << 5 | depth, or
@@ -109,8 +111,10 @@ typedef enum prof_raw_kind {
     PROF_RAW_ASYNC,                      /* a range: value is its id, thread where it began,
                                             end_thread where it ended */
     PROF_RAW_FLOW,                       /* an arrow: value is its number; flags 1: its end */
-    PROF_RAW_EVENT                       /* of prof_submit: extra has where it ran and its ids, and
+    PROF_RAW_EVENT,                      /* of prof_submit: extra has where it ran and its ids, and
                                             all its arguments as metadata_json */
+    PROF_RAW_METADATA                    /* name: a member of the head, as JSON; the last one of a
+                                            key counts */
 } prof_raw_kind;
 
 enum {                                   /* what the session asked for: desc.profile_memory, ... */
@@ -169,6 +173,9 @@ typedef struct prof_raw_stats {          /* of what was read */
     uint64_t bad_sums;                   /* rows of sums that make no sense, or had no room: left
                                             out */
     uint64_t lost_details;               /* attributes without room in the reader's memory */
+    uint64_t odd_blocks, first_odd;      /* that are whole, and hold a count, size or time that
+                                            cannot be: what has it is left out. Where the first
+                                            begins */
 } prof_raw_stats;
 
 typedef struct prof_raw prof_raw;
@@ -205,6 +212,9 @@ typedef struct prof__raw_named_site {
 typedef struct prof__raw_row {
     const char *name;                    /* NULL: not known */
     uint64_t position, oldest;           /* of the next slot; end of the first one after a gap */
+    prof__course course;
+    uint64_t *first;                     /* when what is in an open zone began, by depth; NULL: no
+                                            memory, or there is no such zone */
     struct prof__raw_page *page;         /* attributes of zones that are open; NULL: none */
     struct prof__raw_row *next;          /* in the same list */
     uint32_t number;
@@ -250,12 +260,18 @@ struct prof_raw {
     prof__raw_page *pages;               /* the free ones */
     uint32_t asked, counter_count;       /* PROF_RAW_HAS_... */
     const char *counter_names[PROF_COUNTERS];
+    uint64_t block_at;                   /* where it begins in the stream */
     size_t have;                         /* bytes in block */
     uint32_t block[PROF__RAW_HEAD + PROF__RAW_PAYLOAD / 4];
 };
 
 static uint32_t prof__raw_swapped(uint32_t n) {
     return n << 24 | (n & 0xff00) << 8 | (n >> 8 & 0xff00) | n >> 24;
+}
+
+/* The block holds what cannot be. */
+static void prof__raw_odd(prof_raw *r) {
+    if (!r->stats.odd_blocks++) r->stats.first_odd = r->block_at;
 }
 
 /* Word i of the block, in this machine's order. */
@@ -352,11 +368,12 @@ static void prof__raw_read_sites(prof_raw *r, size_t at, size_t end) {
         uint64_t words = 3;
         for (size_t i = 0; i < 3; i++) words += sizes[i] = prof__raw_get(r, at + 2 + i);
         words /= 4;
-        if (words > end - at - 5) return;
+        if (words > end - at - 5) break;
         prof__raw_put_site(r, prof__raw_get(r, at), prof__raw_get(r, at + 1),
                            (const char *)(r->block + at + 5), sizes);
         at += 5 + (size_t)words;
     }
+    if (at != end) prof__raw_odd(r);
 }
 
 static void prof__raw_hand(prof_raw *r, const prof_raw_item *item) {
@@ -536,10 +553,12 @@ static void prof__raw_session_is(prof_raw *r, uint32_t process, uint64_t tick, u
 static void prof__raw_read_session(prof_raw *r, size_t at, size_t end) {
     uint32_t count;
     size_t pairs_end;
-    if (end - at < 10) return;
-    count = prof__raw_get(r, at + 9);
+    count = end - at < 10 ? 1 : prof__raw_get(r, at + 9);
     pairs_end = at + 10 + 4 * count;
-    if (count > PROF__KNOTS || end < pairs_end || (count == 1)) return;
+    if (count > PROF__KNOTS || end < pairs_end || count == 1) {
+        prof__raw_odd(r);
+        return;
+    }
     prof__raw_session_is(r, prof__raw_get(r, at + 1), prof__raw_get64(r, at + 4),
                          prof__raw_get64(r, at + 6), prof__raw_get(r, at + 8),
                          end > pairs_end && prof__raw_get(r, pairs_end) == 1);
@@ -572,10 +591,11 @@ static void prof__raw_put_thread(prof_raw *r, uint32_t number, uint64_t id, cons
 }
 
 static void prof__raw_read_thread(prof_raw *r, size_t at, size_t end) {
-    size_t size;
-    if (end - at < 4) return;
-    size = prof__raw_get(r, at + 1);
-    if (size > (end - at - 4) * 4) return;
+    size_t size = end - at < 4 ? SIZE_MAX : prof__raw_get(r, at + 1);
+    if (size == SIZE_MAX || size > (end - at - 4) * 4) {
+        prof__raw_odd(r);
+        return;
+    }
     prof__raw_put_thread(r, prof__raw_get(r, at), prof__raw_get64(r, at + 2),
                          (const char *)(r->block + at + 4), size);
 }
@@ -685,7 +705,9 @@ static const prof_extra *prof__raw_carried(prof_raw *r, prof__raw_row *row, cons
 
 static void prof__raw_read_details(prof_raw *r, size_t at, size_t end) {
     prof_raw_item item;
-    uint32_t count = end - at < 2 ? 0 : PROF__MIN(prof__raw_get(r, at + 1), PROF_COUNTERS), n = 0;
+    uint32_t told = end - at < 2 ? UINT32_MAX : prof__raw_get(r, at + 1), n = 0;
+    uint32_t count = PROF__MIN(told, PROF_COUNTERS);
+    if (told > count) prof__raw_odd(r);
     if (end - at < 2) return;
     r->asked = prof__raw_get(r, at);
     for (at += 2; n < count && at < end; n++) {
@@ -724,7 +746,10 @@ static void prof__raw_read_event(prof_raw *r, size_t at, size_t end) {
     prof_extra x;
     char *to = (char *)(r->block + at);
     uint32_t flags;
-    if (end - at < 20) return;
+    if (end - at < 20) {
+        prof__raw_odd(r);
+        return;
+    }
     memset(&item, 0, sizeof item);
     memset(&x, 0, sizeof x);
     item.kind = PROF_RAW_EVENT;
@@ -745,11 +770,29 @@ static void prof__raw_read_event(prof_raw *r, size_t at, size_t end) {
     x.activity_type = prof__raw_read_text(r, &at, end, &to);
     x.metadata_json = prof__raw_read_text(r, &at, end, &to);
     item.device = prof__raw_read_text(r, &at, end, &to);
-    if (!item.name || !x.activity_type || !x.metadata_json || !item.device) return;
-    if (item.end_ns < item.start_ns || item.start_ns < -(INT64_MAX >> 2) ||
-        item.end_ns > INT64_MAX >> 2) return;
+    if (!item.name || !x.activity_type || !x.metadata_json || !item.device ||
+        item.end_ns < item.start_ns || item.start_ns < -(INT64_MAX >> 2) ||
+        item.end_ns > INT64_MAX >> 2) {
+        prof__raw_odd(r);
+        return;
+    }
     item.extra = &x;
     prof__raw_hand(r, &item);
+}
+
+static void prof__raw_read_metadata(prof_raw *r, size_t at, size_t end) {
+    prof_raw_item item;
+    memset(&item, 0, sizeof item);
+    item.kind = PROF_RAW_METADATA;
+    while (at < end) {
+        char *to = (char *)(r->block + at);
+        item.name = prof__raw_read_text(r, &at, end, &to);
+        if (!item.name) {
+            prof__raw_odd(r);
+            return;
+        }
+        prof__raw_hand(r, &item);
+    }
 }
 
 static void prof__raw_hand_memory(prof_raw *r, uint32_t thread, const prof__item *i) {
@@ -845,8 +888,46 @@ static uint64_t prof__raw_known(prof_raw *r, prof__raw_row *row, uint64_t positi
     return row->position - position;
 }
 
+/* A zone of another depth than the one before it, whose end is last. Where the clock went back
+   zones around last as long as what is in them, as in prof__read_late: so it is noted when that
+   begins. */
+static void prof__raw_nest(prof_raw *r, prof__raw_row *row, prof__item *i, uint32_t held,
+                           uint64_t last) {
+    const uint32_t DEPTHS = 64;
+    uint32_t depth = (uint8_t)i->site_depth;
+    uint64_t start = prof__item_start(i);
+    if (depth > held) {
+        if (!row->first)
+            row->first = (uint64_t *)prof__raw_take(r, DEPTHS * sizeof *row->first);
+        for (; row->first && held < PROF__MIN(depth, DEPTHS); held++) row->first[held] = start;
+        return;
+    }
+    if (!row->first || depth >= DEPTHS) return;
+    if (row->course.back && start > row->first[depth] && (start < last || !i->duration)) {
+        start = row->first[depth];
+        i->duration = i->end - start;
+    }
+    if (depth) row->first[depth - 1] = PROF__MIN(row->first[depth - 1], start);
+}
+
+/* Where the clock went back the thread's time goes on. */
+static void prof__raw_go_on(prof_raw *r, prof__raw_row *row, prof__item *i) {
+    uint32_t depth = (uint8_t)i->site_depth, held = row->course.depth;
+    uint64_t last = row->course.last;
+    if (prof__item_is_zone(i) && !row->course.back && i->end >= last && i->end >= r->start_tick) {
+        row->course.last = i->end;       /* mostly: the clock went on */
+        row->course.depth = depth;
+    } else {
+        if (r->session && r->start_tick > last) row->course.last = r->start_tick;
+        prof__go_on(&row->course, i);
+        if (!prof__item_is_zone(i)) return;
+    }
+    if (depth != held) prof__raw_nest(r, row, i, held, last);
+}
+
 static void prof__raw_read_record(prof_raw *r, prof__raw_row *row, uint32_t thread,
-                                  const prof__item *i) {
+                                  prof__item *i) {
+    if (row && i->kind != PROF__CLOCK) prof__raw_go_on(r, row, i);
     if (i->kind == PROF__ATTRIBUTE) prof__raw_push(r, row, i);
     if (i->kind >= PROF__MEMORY && i->kind <= PROF__FLOW) prof__raw_hand_detail(r, thread, i);
     if (!prof__item_shows(i)) return;
@@ -861,6 +942,8 @@ static void prof__raw_read_records(prof_raw *r, size_t at, size_t end) {
     prof__item item;
     uint32_t thread;
     uint64_t position, known;
+    if (end - at < PROF__RAW_RECORDS_HEAD || (end - at - PROF__RAW_RECORDS_HEAD) % 3)
+        prof__raw_odd(r);
     if (end - at < PROF__RAW_RECORDS_HEAD) return;
     thread = prof__raw_get(r, at);
     k.base = (uint64_t)prof__raw_get(r, at + 1) << 32;
@@ -921,7 +1004,10 @@ static void prof__raw_read_dense(prof_raw *r, size_t at, size_t end) {
     while ((code = prof__raw_number(&b)) != 0) {
         memset(&item, 0, sizeof item);
         if (code < 32) {
-            if (!prof__raw_long(r, &b, (size_t)code, &item)) break;
+            if (!prof__raw_long(r, &b, (size_t)code, &item)) {
+                prof__raw_odd(r);
+                break;
+            }
         } else {
             uint64_t depth = code & 31, after;
             if (depth == 31) depth = prof__raw_number(&b);
@@ -941,19 +1027,25 @@ static void prof__raw_read_dense(prof_raw *r, size_t at, size_t end) {
 
 /* Open zones are in a block from the outermost on; they are handed on from the innermost. */
 static void prof__raw_read_open(prof_raw *r, size_t at, size_t end) {
+    prof__raw_row *row;
+    uint64_t stop;
     uint32_t thread;
     size_t count;
     prof__item item;
+    if (end - at < 4 || (end - at - 4) / 4 < prof__raw_get(r, at + 1)) prof__raw_odd(r);
     if (end - at < 4) return;
     thread = prof__raw_get(r, at);
     count = PROF__MIN((end - at - 4) / 4, (size_t)prof__raw_get(r, at + 1));
+    row = prof__raw_row_of(r, thread);
     item.kind = PROF__UNFINISHED;
     item.value = 0;
-    item.end = prof__raw_get64(r, at + 2);
+    stop = prof__raw_get64(r, at + 2);
     for (at += 4 * count; count--; at -= 4) {
-        item.duration = item.end - PROF__MIN(prof__raw_get64(r, at), item.end);
+        item.end = stop;
+        item.duration = stop - PROF__MIN(prof__raw_get64(r, at), stop);
         item.site_depth = prof__raw_get(r, at + 2);
-        prof__raw_hand_item(r, prof__raw_row_of(r, thread), thread, &item);
+        if (row) prof__raw_go_on(r, row, &item);
+        prof__raw_hand_item(r, row, thread, &item);
     }
 }
 
@@ -991,6 +1083,7 @@ static void prof__raw_put_counts(prof_raw *r, const uint64_t *counts, bool last)
 static void prof__raw_read_counts(prof_raw *r, size_t at, size_t end) {
     uint64_t counts[PROF__NO + 1];
     size_t given = end - at < 2 ? 0 : PROF__MIN((end - at - 2) / 2, prof__raw_get(r, at + 1));
+    if (end - at < 2 || given < prof__raw_get(r, at + 1)) prof__raw_odd(r);
     for (size_t i = 0; i <= PROF__NO; i++)
         counts[i] = i < PROF__MIN(given, (size_t)PROF__NO) ? prof__raw_get64(r, at + 2 + 2 * i) : 0;
     prof__raw_put_counts(r, counts, end > at && prof__raw_get(r, at) == 1);
@@ -1000,7 +1093,8 @@ static void prof__raw_read_block(prof_raw *r, size_t words) {
     static void (*const readers[])(prof_raw *r, size_t at, size_t end) = {   /* by type */
         NULL, prof__raw_read_session, prof__raw_read_sites, prof__raw_read_thread,
         prof__raw_read_records, prof__raw_read_open, prof__raw_read_counts, prof__raw_read_sums,
-        prof__raw_read_details, prof__raw_read_event, NULL, prof__raw_read_dense };
+        prof__raw_read_details, prof__raw_read_event, NULL, prof__raw_read_dense,
+        prof__raw_read_metadata };
     uint32_t type = prof__raw_get(r, 1) & 0xffff, number = prof__raw_get(r, 3);
     if (number > r->next_block) r->stats.missing_blocks += number - r->next_block;
     r->next_block = number + 1;
@@ -1042,6 +1136,7 @@ static size_t prof__raw_length(const char *head, bool *swap) {
 
 static void prof__raw_skip(prof_raw *r, size_t bytes) {
     r->have -= bytes;
+    r->block_at += bytes;
     memmove(r->block, (char *)r->block + bytes, r->have);
 }
 

@@ -376,7 +376,10 @@ def comparable(script, case, name, data):
     that in which the names were seen, the first place of each. Of a decoded stream or dump: rows of
     threads and contexts leave in an order that is free, and a dump has zones that one of 29a0f05
     lacks (wanted.txt): both move zones' ids and what is known of memory, the latter the dump's
-    sums. A range's thread may leave after it."""
+    sums. A range's thread may leave after it. Folded stacks of zones with stacks by prof_set, which
+    29a0f05 ignored there (issue 61, S24), are not compared: event stacks have them, too."""
+    if re.match(r'\d+ stacks', name) and '\nstack ' in script:
+        return b''
     if ' snapshot' in name or case == 'bare_aggregate' and ' rows' in name:
         return b'\n'.join(sorted(data.split(b'\n')))
     if ' dump' in name and name.endswith(' report') and 'toggle' in script:

@@ -7,12 +7,6 @@
 
 #include "base/span_sorter.h"
 
-/* Stands it at the text's begin? */
-static bool begins(trace_text text, const char *word) {
-    size_t size = strlen(word);
-    return text.size >= size && memcmp(text.data, word, size) == 0;
-}
-
 /* word: lower case. XLA writes '-' for its '_'. */
 static bool holds(trace_text text, const char *word) {
     size_t size = strlen(word);
@@ -63,9 +57,12 @@ static work_kind kind_of_name(trace_text name) {
     static const char *const copies[] = {"__amd_rocclr_copyBuffer", "__amd_rocclr_fillBuffer",
                                          "MEMORY_COPY_"};
     for (size_t i = 0; i < sizeof copies / sizeof *copies; i++)
-        if (begins(name, copies[i])) return WORK_MEMORY;
-    return begins(name, "triton_") || !is_communication(name) ? WORK_COMPUTE : WORK_COMMUNICATION;
+        if (text_begins(name, copies[i])) return WORK_MEMORY;
+    return text_begins(name, "triton_") || !is_communication(name) ? WORK_COMPUTE
+                                                                   : WORK_COMMUNICATION;
 }
+
+bool work_communicates(trace_text name) { return kind_of_name(name) == WORK_COMMUNICATION; }
 
 work_kind work_kind_of(map *names, const trace_event *event) {
     bool is_new;
@@ -111,18 +108,10 @@ void busy_add(busy_time *b, work_kind kind, int64_t start, int64_t end) {
 
 /* ---- Times that cannot be ---- */
 
-void odd_note(odd_works *o, int64_t start_ns, int64_t end_ns) {
-    if (start_ns == 0) return;
-    if (!o->any || start_ns < o->first_ns) o->first_ns = start_ns;
-    if (!o->any || end_ns > o->last_ns) o->last_ns = end_ns;
-    o->any = true;
-}
-
-bool odd_take(odd_works *o, uint64_t row, int64_t start_ns, int64_t end_ns) {
-    enum { FAR_NS = 1000000000 };
-    bool is_new, far = o->first_ns > FAR_NS && o->last_ns - o->first_ns < o->first_ns / 10;
-    if (start_ns == 0 && o->any && far) {
-        o->at_zero++;
+bool odd_take(odd_works *o, const far_times *far, uint64_t row, int64_t start_ns, int64_t end_ns) {
+    bool is_new;
+    if (far_is(far, start_ns, end_ns)) {
+        *(start_ns == 0 ? &o->at_zero : &o->away) += 1;
         return false;
     }
     size_t number = NUMBER_OF(&o->rows, row, o->last, o->count, o->capacity, &is_new);
@@ -148,6 +137,10 @@ size_t odd_text(const odd_works *o, char text[320]) {
         used += snprintf(text + used, 320 - (size_t)used, "%sDevice work begins at 0, far from all "
                          "other, %llu times: it is in no span", used ? ". " : "",
                          (unsigned long long)o->at_zero);
+    if (o->away)
+        used += snprintf(text + used, 320 - (size_t)used, "%sDevice work begins or ends a year or "
+                         "more from all other, %llu times: it is in no span", used ? ". " : "",
+                         (unsigned long long)o->away);
     return (size_t)used;
 }
 
@@ -171,7 +164,8 @@ span_sorter *busy_works(void) { return sorter_of(sizeof(busy_work), work_before)
 
 void busy_next_file(busy_table *t, const char *path) {
     t->path = path;
-    t->files++;
+    GROW(t->far, t->files, t->far_capacity);
+    t->far[t->files++] = (far_times){.count = 0};
 }
 
 void busy_take(busy_table *t, const trace_event *event) {
@@ -180,9 +174,10 @@ void busy_take(busy_table *t, const trace_event *event) {
     uint64_t key = hash_mix(hash_mix(t->files) * 31 + (uint64_t)pid);
     size_t number = NUMBER_OF(&t->numbers, key, t->devices, t->count, t->capacity, &is_new);
     if (is_new)
-        t->devices[number] = (struct busy_device){t->path, event->pid, trace_device(event)};
+        t->devices[number] = (struct busy_device){t->path, event->pid, trace_device(event),
+                                                  t->files - 1};
     if (!t->works) t->works = busy_works();
-    odd_note(&t->odd, event->ts_ns, event->ts_ns + event->dur_ns);
+    far_note(&t->far[t->files - 1], event->ts_ns, event->ts_ns + event->dur_ns, 0);
     sorter_add(t->works, &(busy_work){
         event->ts_ns, event->dur_ns, hash_mix(number) * 31 + (uint64_t)event->tid,
         (uint32_t)number, work_kind_of(&t->names, event)
@@ -222,7 +217,8 @@ void busy_write(busy_table *t, size_t width, output *out) {
         }
         if (!more) break;
         number = work.device;
-        if (odd_take(&t->odd, work.row, work.start_ns, work.start_ns + work.ns))
+        const far_times *far = &t->far[t->devices[number].file];
+        if (odd_take(&t->odd, far, work.row, work.start_ns, work.start_ns + work.ns))
             busy_add(&time, (work_kind)work.kind, work.start_ns, work.start_ns + work.ns);
     }
     if (odd_text(&t->odd, text)) output_format(out, "%s.\n", text);
@@ -235,5 +231,6 @@ void busy_free(busy_table *t) {
     map_free(&t->numbers);
     odd_free(&t->odd);
     free(t->devices);
+    free(t->far);
     if (t->works) sorter_free(t->works);
 }

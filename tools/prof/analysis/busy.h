@@ -10,12 +10,15 @@
 #ifndef PROF_BUSY_H
 #define PROF_BUSY_H
 
+#include "input/far_times.h"
 #include "input/trace_event.h"
 
 typedef enum work_kind { WORK_COMPUTE, WORK_COMMUNICATION, WORK_MEMORY, WORK_KINDS } work_kind;
 
 /* Kinds of the names that were seen. Zero-initialise; map_free. */
 work_kind work_kind_of(map *names, const trace_event *event);
+
+bool work_communicates(trace_text name);         /* a kernel of this name */
 
 /* Does this call of a device's library return only when the device has come to some point? */
 bool call_waits(const char *name);
@@ -49,20 +52,16 @@ typedef struct busy_time {
 void busy_add(busy_time *b, work_kind kind, int64_t start_ns, int64_t end_ns); /* by their start */
 
 /* Times that cannot be, of works in the order of their begins: one that lasts beyond the next begin
-   on its stream, as where an end was lost (ROCm); one that begins at 0, where all others are far
-   from it. */
+   on its stream, as where an end was lost (ROCm); one that is far from all others. */
 typedef struct odd_works {
     map rows;                    /* streams */
     struct odd_last { int64_t start_ns, end_ns; } *last;     /* of each its last work */
     size_t count, capacity;
-    bool any;
-    int64_t first_ns, last_ns;   /* of all that do not begin at 0 */
     int64_t whole_ns, over_ns;
-    uint64_t over, at_zero;
+    uint64_t over, at_zero, away;        /* away: far, and not at 0 */
 } odd_works;
-/* First each is noted, in any order; then taken. false: it begins at 0, and is in no span. */
-void odd_note(odd_works *o, int64_t start_ns, int64_t end_ns);
-bool odd_take(odd_works *o, uint64_t row, int64_t start_ns, int64_t end_ns);
+/* far: of the works of its file. false: it is in no span. */
+bool odd_take(odd_works *o, const far_times *far, uint64_t row, int64_t start_ns, int64_t end_ns);
 size_t odd_text(const odd_works *o, char text[320]);         /* a line; 0: nothing is odd */
 void odd_free(odd_works *o);
 
@@ -82,11 +81,13 @@ struct span_sorter *busy_works(void);
 
 typedef struct busy_table {
     map names, numbers;          /* kinds of work; file and device -> index in devices */
-    struct busy_device { const char *path; int64_t pid, index; } *devices;
+    struct busy_device { const char *path; int64_t pid, index; uint64_t file; } *devices;
     size_t count, capacity;
     const char *path;            /* of the file being read */
     uint64_t files;
     struct span_sorter *works;
+    far_times *far;              /* of each file */
+    size_t far_capacity;
     odd_works odd;
 } busy_table;
 

@@ -10,7 +10,7 @@
 typedef struct collective_kernel {
     int64_t begin_ns, end_ns;
     int64_t seq, bytes, group_size;
-    uint32_t name, process_group;
+    uint32_t name, process_group, place;
     uint32_t group;              /* in texts: process group, its ranks and the name as one */
     bool has_seq, sends;
     int64_t peer;                /* the rank that a send or receive names; COLLECTIVE_UNKNOWN */
@@ -197,18 +197,19 @@ static void take_splits(collectives *c, collective_kernel *k, const trace_event 
     if (!known) k->splits[0] = UINT32_MAX;
 }
 
-void collectives_take_zone(collectives *c, const trace_event *event) {
+void collectives_take_zone(collectives *c, const trace_event *event, uint32_t place) {
     uint32_t name = intern(&c->texts, event->name.data, event->name.size);
     c->zone = name + 1;
     GROW(c->kernels, c->kernel_count, c->kernel_capacity);
     c->kernels[c->kernel_count++] = (collective_kernel){
         .begin_ns = event->ts_ns, .end_ns = event->ts_ns + event->dur_ns,
         .bytes = COLLECTIVE_UNKNOWN, .group_size = COLLECTIVE_UNKNOWN, .name = name, .group = name,
+        .place = place,
         .process_group = UINT32_MAX, .peer = COLLECTIVE_UNKNOWN, .splits = {UINT32_MAX, UINT32_MAX}
     };
 }
 
-void collectives_take(collectives *c, const trace_event *event) {
+void collectives_take(collectives *c, const trace_event *event, uint32_t place) {
     char name[64];
     const trace_member *told = trace_arg(event, "Collective name");
     const char *shown = told ? name : work_collective(event->name);
@@ -223,7 +224,8 @@ void collectives_take(collectives *c, const trace_event *event) {
         .begin_ns = event->ts_ns, .end_ns = event->ts_ns + event->dur_ns,
         .bytes = bytes_of(event, shown), .group_size = COLLECTIVE_UNKNOWN,
         .process_group = text_number(c, event, "Process Group Name"),
-        .peer = COLLECTIVE_UNKNOWN, .splits = {UINT32_MAX, UINT32_MAX}, .ranks = UINT32_MAX
+        .peer = COLLECTIVE_UNKNOWN, .splits = {UINT32_MAX, UINT32_MAX}, .ranks = UINT32_MAX,
+        .place = place
     };
     made.has_seq = trace_arg_int(event, "Seq", &made.seq);
     if (!trace_arg_int(event, "Group size", &made.group_size))
@@ -290,9 +292,20 @@ double collective_imbalance(const collective *c) {
     return most;
 }
 
-void collectives_end_file(collectives *c, int64_t base_ns) {
-    GROW(c->files, c->file_count, c->file_capacity);
-    c->files[c->file_count++] = (collective_file){c->kernel_count, base_ns};
+static int by_place(const void *one, const void *other) {
+    const collective_kernel *a = one, *b = other;
+    return (a->place > b->place) - (a->place < b->place);
+}
+
+void collectives_end_file(collectives *c, int64_t base_ns, uint32_t ranks) {
+    size_t end = c->file_count ? c->files[c->file_count - 1].end : 0;
+    if (ranks > 1 && c->kernel_count > end)
+        qsort(c->kernels + end, c->kernel_count - end, sizeof *c->kernels, by_place);
+    for (uint32_t place = 0; place < ranks; place++) {
+        while (end < c->kernel_count && c->kernels[end].place == place) end++;
+        GROW(c->files, c->file_count, c->file_capacity);
+        c->files[c->file_count++] = (collective_file){end, base_ns};
+    }
 }
 
 /* counts: of a rank's kernels of a group and Seq; without Seq, of one window. */

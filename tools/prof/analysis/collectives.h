@@ -51,11 +51,13 @@ typedef struct collectives {
     size_t kernel_count, kernel_capacity;
 } collectives;
 
-/* event: of the kind communication. What tells no collective is none. */
-void collectives_take(collectives *c, const trace_event *event);
+/* event: of the kind communication. What tells no collective is none. place: of the rank, in a file
+   of several. */
+void collectives_take(collectives *c, const trace_event *event, uint32_t place);
 /* Calls of one name, which end on all ranks together: clocks are then set by them alone. */
-void collectives_take_zone(collectives *c, const trace_event *event);
-void collectives_end_file(collectives *c, int64_t base_ns);  /* files are 0, 1, 2, ... */
+void collectives_take_zone(collectives *c, const trace_event *event, uint32_t place);
+/* Files are 0, 1, 2, ...; one of several ranks counts as so many. */
+void collectives_end_file(collectives *c, int64_t base_ns, uint32_t ranks);
 void collectives_join(collectives *c, const collective_owner *owners);       /* of each file */
 
 /* What is to be added to the owner's times so that synchronizing collectives end when they do on

@@ -37,7 +37,7 @@ typedef struct walk {
     flame *f;
     const flame_options *options;
     struct trace trace;         /* key of a call: number of the stack in texts + 1, of its own or
-                                   around it; more: its node */
+                                   around it; more: its node; is_partial: it is its own */
     interner texts;             /* "Call stack" texts */
     uint32_t *path;
     size_t path_capacity;
@@ -54,6 +54,7 @@ static uint32_t stack_number(walk *w, const trace_event *event) {
     size_t size = json_decode(arg->value, NULL, 0);
     char *text = allocate(size + 1);
     json_decode(arg->value, text, size + 1);
+    size = trace_stack(&w->trace, text, size);
     uint32_t number = size ? intern(&w->texts, text, size) + 1 : 0;
     free(text);
     return number;
@@ -74,6 +75,7 @@ static void take(void *user, trace_reader *reader, trace_kept kept) {
     if (kept == KEPT_CALL) {
         call *c = &w->trace.calls[w->trace.call_count - 1];
         c->key = c->kind == TRACE_PYTHON ? 0 : stack_number(w, event);
+        c->is_partial = c->key && (!w->zone_stacks || trace_arg(event, KEY_OWN_STACK));
         c->apart = o->frames_only && c->kind == TRACE_PYTHON;
     }
     if (event->phase == 'M' && (o->threads || o->take)) trace_take_name(&w->trace, event);
@@ -96,10 +98,11 @@ static uint32_t thread_node(walk *w, uint32_t number) {
     return node_below(w->f, 0, text, strlen(text), TRACE_OTHER);
 }
 
-/* Tells of the call, NO_CALL: of none. */
-static void tell(walk *w, uint32_t number, flame_sample sample) {
+/* Tells of the call, NO_CALL: of none; and of the thread whose process it is. */
+static void tell(walk *w, uint32_t number, uint32_t thread, flame_sample sample) {
     if (!w->options->take) return;
     sample.call = number == NO_CALL ? NULL : &w->trace.calls[number];
+    sample.pid = w->trace.threads[thread].pid;
     sample.thread = sample.call ? thread_text(w, sample.call->thread) : "";
     w->options->take(w->options->user, &sample);
 }
@@ -147,19 +150,33 @@ static trace_text native_function(const char *entry, const char *end) {
     return (trace_text){name + 3, (size_t)(end - name) - 3};
 }
 
-/* Where prof.h gave each zone a stack, that is of the zones around it, which are there as calls,
-   and of native frames. Those between a call and the one around it, whose stack is outer, stand
+/* The end of the frames of a program's own stack that the one around it does not have, counted from
+   the outermost. */
+static const char *own_end(const char *text, const char *outer) {
+    const char *a = text + strlen(text), *b = outer + strlen(outer), *end = a;
+    for (;; a--, b--) {
+        bool whole = (a == text || a[-1] == ';') && (b == outer || b[-1] == ';');
+        if (whole) end = a > text ? a - 1 : a;
+        if (a == text || b == outer || a[-1] != b[-1]) return end;
+    }
+}
+
+/* In prof.h's traces a stack is of the zones around, which are there as calls, of native frames, or
+   the program's own. Its frames that the call around it, whose stack is outer, does not have stand
    before its name, which may be the innermost one's: as in prof_write_stacks. */
 static uint32_t native_frames(walk *w, const call *c, uint32_t outer, uint32_t node) {
     const char *text = interned_text(&w->texts, c->key - 1), *end = text + strlen(text);
     const char *name = interned_text(&w->trace.names, c->name);
-    const char *rest = outer ? strchr(interned_text(&w->texts, outer - 1), ';') : NULL;
+    const char *around = outer ? interned_text(&w->texts, outer - 1) : "";
+    const char *rest = c->is_partial ? NULL : strchr(around, ';');
     if (rest && !ends_with(text, rest)) return node;
     if (rest) end -= strlen(rest);
-    for (bool outers = outer != 0; end > text; outers = false) {
+    if (c->is_partial) end = own_end(text, around);
+    for (bool outers = outer && !c->is_partial; end > text; outers = false) {
         const char *entry = end;
         while (entry > text && entry[-1] != ';') entry--;
-        trace_text frame = native_function(entry, end);
+        trace_text frame = c->is_partial ? (trace_text){entry, (size_t)(end - entry)}
+                                         : native_function(entry, end);
         if (!outers && frame.size && (entry > text || !text_is(frame, name)))
             node = node_below(w->f, node, frame.data, frame.size, TRACE_PYTHON);
         end = entry > text ? entry - 1 : entry;
@@ -180,9 +197,10 @@ static void find_node(walk *w, uint32_t number) {
     if (c->thread != w->thread) w->base = w->options->threads ? thread_node(w, c->thread) : 0;
     w->thread = c->thread;
     c->key = own ? own : stack;
-    bool told = c->key != stack && !w->zone_stacks;
+    bool told = c->key != stack && !w->trace.own;
     c->more = told ? node_with_stack(w, number, own) : around ? around->more : w->base;
-    if (own && w->zone_stacks) c->more = native_frames(w, c, stack, c->more);
+    if (own && c->is_partial && !(around && around->is_partial)) stack = 0;
+    if (own && w->trace.own) c->more = native_frames(w, c, stack, c->more);
     if (!told && !is_hidden(w, c)) c->more = named_below(w, c->more, c);
 }
 
@@ -194,7 +212,8 @@ static void add_call(walk *w, uint32_t number) {
     bool device = w->options->device;
     bool counts = device ? !w->options->kernels : !is_hidden(w, c) || c->more != w->base;
     if (counts) w->f->nodes[c->more].self += device ? times->device_self_ns : times->self_ns;
-    tell(w, number, (flame_sample){.node = c->more, .cpu_ns = times->self_ns, .calls = 1});
+    tell(w, number, c->thread,
+         (flame_sample){.node = c->more, .cpu_ns = times->self_ns, .calls = 1});
 }
 
 static void add_work(walk *w, const device_work *work) {
@@ -204,7 +223,7 @@ static void add_work(walk *w, const device_work *work) {
     uint32_t below = known ? w->trace.calls[work->owner].more : 0;
     uint32_t node = node_below(w->f, below, name->text, name->size, TRACE_KERNEL);
     w->f->nodes[node].self += work_ns(work);
-    tell(w, known ? work->owner : NO_CALL,
+    tell(w, known ? work->owner : NO_CALL, work->thread,
          (flame_sample){.node = node, .device_ns = work_ns(work), .calls = 1});
 }
 
@@ -251,7 +270,8 @@ static void add_changes(walk *w) {
         if (c->bytes <= 0 || c->kind != CHANGE_EVENT) continue;
         uint32_t node = known ? t->calls[c->owner].more
                               : node_below(w->f, 0, "(no call)", 9, TRACE_OTHER);
-        tell(w, known ? c->owner : NO_CALL, (flame_sample){.node = node, .bytes = c->bytes});
+        tell(w, known ? c->owner : NO_CALL, c->thread,
+             (flame_sample){.node = node, .bytes = c->bytes});
     }
 }
 
@@ -263,6 +283,7 @@ int flame_read(flame *f, const flame_options *options, const char *path) {
     w.trace.with_works = options->device;
     w.trace.with_python = w.trace.python_around = options->python;
     w.trace.with_site = options->by_site;
+    w.trace.by_arg = options->by_arg;
     w.trace.with_memory = options->take != NULL;
     begin(f);
     int status = trace_load(&w.trace, path, take, &w);
@@ -271,7 +292,9 @@ int flame_read(flame *f, const flame_options *options, const char *path) {
     trace_times(&w.trace);
     add_calls(&w);
     add_changes(&w);
-    f->overlaps += w.trace.nest.overlaps;
+    if (w.trace.nest.overlaps)
+        warn(path, "%llu calls begin in one call and end after it: their paths are guesses",
+             (unsigned long long)w.trace.nest.overlaps);
     trace_free(&w.trace);
     intern_free(&w.texts);
     free(w.path);
@@ -294,9 +317,6 @@ static int64_t not_negative(int64_t ns) { return ns < 0 ? 0 : ns; }
 
 void flame_finish(flame *f) {
     begin(f);
-    if (f->overlaps)
-        warn(NULL, "%llu calls begin in one call and end after it: their paths are guesses",
-             (unsigned long long)f->overlaps);
     for (size_t i = f->count; i-- > 0; ) {
         flame_node *node = &f->nodes[i];
         node->total += node->self = not_negative(node->self);

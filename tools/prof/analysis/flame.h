@@ -19,6 +19,7 @@ typedef struct flame_options {
     bool threads;               /* the outermost entry is the thread */
     const range_options *window;         /* only what begins in it; NULL: all */
     bool by_site;               /* a name with several sites has an entry for each */
+    const char *by_arg;          /* names have the value of this argument; NULL */
     /* is told of each call and kernel, and of what was allocated in a call; NULL: nobody */
     void (*take)(void *user, const struct flame_sample *sample);
     void (*on_event)(void *user, const trace_event *event);
@@ -30,6 +31,7 @@ typedef struct flame_sample {
     uint32_t node;              /* in flame.nodes */
     const call *call;           /* that it is of, or the kernel's; NULL: of several, or none */
     const char *thread;         /* of the calls: its name, or its number; "": of none */
+    int64_t pid;                /* its process, or the kernel's */
     int64_t cpu_ns, device_ns, calls, bytes;
 } flame_sample;
 
@@ -46,7 +48,6 @@ typedef struct flame {
     numbering paths;            /* of nodes, by parent and name */
     flame_node *nodes;
     size_t count, capacity;
-    uint64_t overlaps;          /* calls that begin in one and end behind it */
 } flame;
 
 /* Adds a file; the exit code. */
@@ -70,6 +71,8 @@ static inline const char *flame_name(const flame *f, uint32_t node) {
      "Python functions only; ops' times are theirs"}, \
     {"group-by-site", 0, OPTION_FLAG, &(o).by_site, NULL, \
      "an entry for each site of a name: parse (a.c:12)"}, \
+    {"group-by-arg", 0, OPTION_TEXT, &(o).by_arg, "ARG", \
+     "an entry for each value that this argument has: _kernel_time (Conv)"}, \
     {"threads", 0, OPTION_FLAG, &(o).threads, NULL, "add the thread as the outermost entry"}, \
     RANGE_OPTIONS(window)
 bool flame_metric(const char *name, flame_options *options);

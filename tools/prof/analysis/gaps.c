@@ -160,7 +160,8 @@ static void take_works(gap_finder *g) {
         const device_work *next = &t->works[order[i]];
         uint32_t row = g->row_of[next->thread];
         if (!range_holds(&t->range, next->start_ns) ||
-            !odd_take(&found->odd, next->thread, next->start_ns, next->end_ns)) continue;
+            !odd_take(&found->odd, &found->far, next->thread, next->start_ns, next->end_ns))
+            continue;
         bool same = row == last_row;
         found->rows[row].any = true;
         busy_add(&found->rows[row].busy, (work_kind)next->key, next->start_ns, next->end_ns);
@@ -176,7 +177,7 @@ void gaps_find(gap_list *found, const struct trace *t, bool streams, double shor
     g.row_of = find_rows(t, streams);
     found->rows = allocate((t->thread_count + 1) * sizeof *found->rows);
     for (size_t i = 0; i < t->work_count; i++)
-        odd_note(&found->odd, t->works[i].start_ns, t->works[i].end_ns);
+        far_note(&found->far, t->works[i].start_ns, t->works[i].end_ns, 0);
     find_waits(&g);
     take_works(&g);
     free(g.row_of);

@@ -29,6 +29,7 @@ typedef struct gap_list {
     size_t gap_count, gap_capacity;
     row_sum *rows;              /* by thread: of a stream, or of a device the one met first */
     odd_works odd;
+    far_times far;
 } gap_list;
 
 /* The trace is nested and owned; a work's key is its kind (busy.h). */

@@ -120,6 +120,7 @@ static void take(void *user, trace_reader *reader, trace_kept kept) {
         while (json_next(&rest, &key, &device)) read_device(t, device);
     }
     bool kernel = kept == KEPT_WORK && event->kind == TRACE_KERNEL;
+    t->bare += kernel && !event->arg_count;
     if (kernel && range_holds(&t->trace.range, event->ts_ns)) add_launch(t, event);
     if (kept != KEPT_CALL) return;
     if (event->kind != TRACE_CPU_OP && !trace_arg(event, KEY_FLOPS)) return;
@@ -265,6 +266,17 @@ static bool longer(uint32_t a, uint32_t b, const void *context) {
     return rows[a].ns > rows[b].ns;
 }
 
+/* What PyTorch's script refuses. */
+static void tell_odd(const kernel_table *t, const char *path) {
+    if (t->options->quiet) return;
+    if (t->trace.twice)
+        warn(path, "%llu ops have the External id of an earlier one: kernels with it count for "
+             "that one alone", (unsigned long long)t->trace.twice);
+    if (t->bare)
+        warn(path, "%llu kernels have no arguments: of which op they are is not known",
+             (unsigned long long)t->bare);
+}
+
 int kernels_read(kernel_table *t, const kernel_options *options, const char *path) {
     t->options = options;
     t->trace.with_works = true;
@@ -274,6 +286,7 @@ int kernels_read(kernel_table *t, const kernel_options *options, const char *pat
     int status = trace_load(&t->trace, path, take, t);
     trace_nest(&t->trace);
     trace_own(&t->trace);
+    tell_odd(t, path);
     bool settled = settle_devices(t);
     sum_owned(t);
     for (size_t i = 0; i < t->trace.work_count; i++)

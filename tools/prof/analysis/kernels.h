@@ -55,6 +55,7 @@ typedef struct kernel_table {
     map numbers, device_numbers;
     kernel_launch *launches;
     size_t launch_count, launch_capacity;
+    uint64_t bare;              /* kernels without arguments, of no known op */
     int64_t *owned_ns;          /* of each call: how long the kernels ran that it owns */
     arena memory;
 } kernel_table;

@@ -14,61 +14,96 @@
    without one (Ascend, JAX) are. */
 static bool is_work(const trace_event *event) {
     return event->phase == 'X' && event->kind >= TRACE_KERNEL && event->kind <= TRACE_MEMSET &&
-           (!event->cat.size || trace_kind_of(event->cat) == event->kind) &&
-           !text_is(event->cat, "cuda_profiler_range");
+           (!event->cat.size || trace_kind_of(event->cat) == event->kind);
+}
+
+enum { NAME_ROOM = 320 };
+
+static rank_row *add_row(rank_table *t, const char *path, size_t number) {
+    GROW(t->rows, number, t->file_capacity);
+    rank_row *row = &t->rows[number];
+    *row = (rank_row){.id = {.path = path}, .owner = (uint32_t)number};
+    if (t->align) row->offset_ns = align_offset(t->align, path);
+    return row;
 }
 
 void ranks_begin_file(rank_table *t, const char *path) {
-    GROW(t->rows, t->files, t->file_capacity);
-    t->rows[t->files] = (rank_row){.id = {.path = path}, .owner = (uint32_t)t->files};
-    if (t->align) t->rows[t->files].offset_ns = align_offset(t->align, path);
+    add_row(t, path, t->files);
     t->zone = t->align ? align_zone(t->align) : NULL;
     t->works = busy_works();
 }
 
 void ranks_take(rank_table *t, const trace_event *event) {
-    rank_row *row = &t->rows[t->files];
-    rank_id *id = &row->id;
+    uint32_t place = merged_place(&t->merged, event->pid);
+    rank_row *row = &t->rows[t->files + place];
     if ((event->phase == 'X' || trace_is_half(event->phase)) && event->kind != TRACE_SPAN) {
         int64_t end_ns = time_add(event->ts_ns, event->dur_ns);
-        if (!row->calls || event->ts_ns < id->first_ns) id->first_ns = event->ts_ns;
-        if (!row->calls++ || end_ns > id->last_ns) id->last_ns = end_ns;
+        far_note(&row->all_times, event->ts_ns, end_ns, 0);
+        row->calls++;
         if (t->zone && event->phase == 'X' && text_is(event->name, t->zone))
-            collectives_take_zone(&t->all, event);
+            collectives_take_zone(&t->all, event, place);
     }
-    if (event->phase == 'X' && event->kind == TRACE_ANNOTATION && event->name.size > 5 &&
-        memcmp(event->name.data, "gloo:", 5) == 0) row->gloo++;
+    if (event->phase == 'X' && event->kind == TRACE_ANNOTATION &&
+        text_begins(event->name, "gloo:")) row->gloo++;
     if (!is_work(event)) return;
     work_kind kind = work_kind_of(&t->names, event);
     uint64_t stream = hash_mix((uint64_t)event->pid) * 31 + (uint64_t)event->tid;
-    sorter_add(t->works, &(busy_work){event->ts_ns, event->dur_ns, stream, 0, kind});
-    odd_note(&t->odd, event->ts_ns, event->ts_ns + event->dur_ns);
+    sorter_add(t->works, &(busy_work){event->ts_ns, event->dur_ns, stream, place, kind});
+    far_note(&row->far, event->ts_ns, event->ts_ns + event->dur_ns, 0);
     row->works++;
-    if (kind == WORK_COMMUNICATION) collectives_take(&t->all, event);
+    if (kind == WORK_COMMUNICATION) collectives_take(&t->all, event, place);
+}
+
+/* What prof merge made: its head has the ranks, in front of all events. */
+static void split(rank_table *t, const trace_member *member) {
+    if (merged_any(&t->merged)) return;
+    merged_read(&t->merged, member);
+    for (uint32_t i = 0; merged_any(&t->merged) && i < t->merged.count; i++) {
+        rank_row *row = i ? add_row(t, t->rows[t->files].id.path, t->files + i)
+                          : &t->rows[t->files];
+        row->id.told = true;
+        row->id.rank = t->merged.ranks[i];
+    }
 }
 
 void ranks_take_member(rank_table *t, const trace_member *member) {
+    if (t->splits) split(t, member);
     rank_read(&t->rows[t->files].id, member);
     if (text_is(member->key, "baseTimeNanoseconds"))
         json_int(member->value, &t->rows[t->files].base_ns);
 }
 
-void ranks_end_file(rank_table *t, bool is_whole) {
-    rank_row *row = &t->rows[t->files++];
-    busy_work work;
+static void end_row(rank_table *t, rank_row *row, bool is_whole, int64_t base_ns) {
+    const far_group *most = far_main(&row->all_times);
     char text[320];
-    sorter_finish(t->works);
-    while (sorter_next(t->works, &work))
-        if (odd_take(&t->odd, work.row, work.start_ns, work.start_ns + work.ns))
-            busy_add(&row->time, (work_kind)work.kind, work.start_ns, work.start_ns + work.ns);
-    if (!t->untold && odd_text(&t->odd, text)) warn(row->id.path, "%s", text);
-    odd_free(&t->odd);
-    sorter_free(t->works);
+    if (!t->untold && odd_text(&row->odd, text)) warn(row->id.path, "%s", text);
+    odd_free(&row->odd);
+    if (most) row->id.first_ns = most->begin_ns;
+    if (most) row->id.last_ns = most->last_ns;
     row->id.failed = !is_whole && !row->works;
-    row->base_ns = time_add(row->base_ns, row->offset_ns);
+    row->base_ns = time_add(base_ns, row->offset_ns);
     row->id.first_ns = time_add(row->id.first_ns, row->base_ns);
     row->id.last_ns = time_add(row->id.last_ns, row->base_ns);
-    collectives_end_file(&t->all, row->base_ns);
+}
+
+void ranks_end_file(rank_table *t, bool is_whole) {
+    rank_row *rows = &t->rows[t->files];
+    uint32_t ranks = merged_any(&t->merged) ? t->merged.count : 1;
+    int64_t base_ns = rows->base_ns;
+    busy_work work;
+    sorter_finish(t->works);
+    while (sorter_next(t->works, &work)) {
+        rank_row *row = &rows[work.device];
+        if (odd_take(&row->odd, &row->far, work.row, work.start_ns, work.start_ns + work.ns))
+            busy_add(&row->time, (work_kind)work.kind, work.start_ns, work.start_ns + work.ns);
+    }
+    sorter_free(t->works);
+    for (uint32_t i = 0; i < ranks; i++) end_row(t, &rows[i], is_whole, base_ns);
+    for (uint32_t i = 1; i < ranks; i++)         /* windows: their work is in the first one's row */
+        rows[i].id.failed |= t->merged.ranks[i] == t->merged.ranks[i - 1];
+    t->files += ranks;
+    merged_free(&t->merged);
+    collectives_end_file(&t->all, rows->base_ns, ranks);
 }
 
 /* ---- Joining ---- */
@@ -292,34 +327,47 @@ static void tell_missing(const rank_table *t) {
              missing == 1 ? "has" : "have", text, pieces > SHOWN ? ", ..." : "");
 }
 
+/* The name of a row's file; of one of several ranks with its own. */
+static const char *row_name(const rank_table *t, const rank_row *row, char text[NAME_ROOM]) {
+    const char *path = row->id.path;
+    bool alone = (row == t->rows || row[-1].id.path != path) &&
+                 (row + 1 == t->rows + t->files || row[1].id.path != path);
+    if (alone) return path;
+    snprintf(text, NAME_ROOM, "%s: rank %lld", path, (long long)row->id.rank);
+    return text;
+}
+
 /* Is the file of another run than the lowest rank's? */
 static void tell_other_run(const rank_table *t, uint32_t file) {
+    char of_first[NAME_ROOM], of_row[NAME_ROOM];
     const rank_row *first = &t->rows[t->order[0]], *row = &t->rows[file];
+    const char *lowest = row_name(t, first, of_first), *name = row_name(t, row, of_row);
     bool apart = first->works && row->works &&
                  (row->id.first_ns + row->clock.line.add_ns > first->id.last_ns ||
                   row->id.last_ns + row->clock.line.add_ns < first->id.first_ns);
     if (row->id.world_size && first->id.world_size && row->id.world_size != first->id.world_size)
-        warn(row->id.path, "it is of another run than %s: of %lld ranks, not %lld",
-             first->id.path, (long long)row->id.world_size, (long long)first->id.world_size);
+        warn(name, "it is of another run than %s: of %lld ranks, not %lld", lowest,
+             (long long)row->id.world_size, (long long)first->id.world_size);
     else if (row->in_any && !row->shares)
-        warn(row->id.path, "it has no collective in common with another file: is it of another "
-             "run?");
+        warn(name, "it has no collective in common with another rank: is it of another run?");
     else if (apart)
-        warn(row->id.path, "its work lies at other times than that of %s: another run, or clocks "
-             "that are apart (--align collectives)", first->id.path);
+        warn(name, "its work lies at other times than that of %s: another run, or clocks "
+             "that are apart (--align collectives)", lowest);
 }
 
-static void tell_no_work(const rank_row *row) {
+static void tell_no_work(const rank_table *t, const rank_row *row) {
+    char of_row[NAME_ROOM];
+    const char *name = row_name(t, row, of_row);
     if (row->works) return;
     if (row->gloo)
-        warn(row->id.path, "there is no work of a device in it; %llu calls of gloo are the CPU's",
+        warn(name, "there is no work of a device in it; %llu calls of gloo are the CPU's",
              (unsigned long long)row->gloo);
-    else warn(row->id.path, "there is no work of a device in it");
+    else warn(name, "there is no work of a device in it");
 }
 
 static void tell_files(const rank_table *t) {
     if (!t->count) return;
-    for (size_t i = 0; i < t->count && !t->zone; i++) tell_no_work(&t->rows[t->order[i]]);
+    for (size_t i = 0; i < t->count && !t->zone; i++) tell_no_work(t, &t->rows[t->order[i]]);
     for (size_t i = 1; i < t->count; i++) tell_other_run(t, t->order[i]);
     tell_missing(t);
 }

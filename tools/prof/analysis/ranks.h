@@ -23,6 +23,8 @@ typedef struct rank_row {
     uint32_t owner;              /* the row of its rank: its own, but for further windows */
     uint64_t calls, works, gloo; /* gloo: calls of it on the CPU */
     bool in_any, shares;         /* has it collectives, and any with another rank? */
+    odd_works odd;               /* while it is read */
+    far_times far, all_times;    /* of its works, and of all */
 } rank_row;
 
 /* A collective with what its ranks did in it. */
@@ -47,7 +49,9 @@ typedef struct rank_table {
     uint32_t *stragglers;        /* in rows, by rank */
     size_t straggler_count;
     struct span_sorter *works;   /* of the file being read */
-    odd_works odd;               /* so, too */
+    bool splits;                 /* a file that prof merge made is as many as it was made of: rows
+                                    are then more than files */
+    merged_ranks merged;         /* of the file being read */
     bool untold;                 /* of the page, beside a report: what is odd is told there */
 } rank_table;
 

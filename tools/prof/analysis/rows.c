@@ -146,6 +146,7 @@ static uint32_t stack_argument(row_table *t, const trace_event *event) {
     const trace_member *told = trace_arg(event, KEY_STACK);
     if (!told) return captured_in(t, event);
     trace_text text = decoded(t, told);
+    text.size = text.size ? trace_stack(&t->trace, t->text, text.size) : 0;
     int64_t left = t->options->by_stack;
     size_t size = 0;
     while (size < text.size && (text.data[size] != ';' || --left > 0)) size++;
@@ -252,6 +253,7 @@ static bool is_listed(const row_table *t, const trace_event *event) {
 /* Is it a row? (What is none still stands in the tree.) */
 static bool shown(row_table *t, const trace_event *event, uint32_t name) {
     if (t->trace.own && text_is(event->name, "(in sums)")) return false;   /* of others, together */
+    if (trace_is_utility(&t->trace, event)) return false;
     bool row = t->options->filter.categories.count ? is_listed(t, event) : is_usual(event->kind);
     return row && taken(t, event) && name_matches(t, name);
 }
@@ -264,17 +266,41 @@ static uint8_t type_named(const char *device) {
            strcmp(device, "MTIA") == 0 ? PROF_DEVICE_MTIA : PROF_DEVICE_PRIVATEUSE1;
 }
 
+/* The device whose library or work this category is of; NULL: it does not tell. */
+static const char *device_of_category(const trace_event *event) {
+    static const struct { const char *category, *name; } devices[] = {
+        {"xpu_runtime", "XPU"}, {"xpu_driver", "XPU"}, {"mtia_runtime", "MTIA"},
+        {"glow_runtime", "MTIA"}, {"mtia_ccp_events", "MTIA"}, {"mtia_workloadd", "MTIA"},
+        {"mtia_insight", "MTIA"}, {"privateuse1_runtime", "PRIVATEUSE1"},
+        {"privateuse1_driver", "PRIVATEUSE1"}, {"cuda_runtime", cuda}, {"cuda_driver", cuda},
+        {"Runtime", cuda}
+    };
+    bool tells = event->kind == TRACE_RUNTIME || event->kind == TRACE_KERNEL;
+    for (size_t i = 0; tells && i < sizeof devices / sizeof *devices; i++)
+        if (text_is(event->cat, devices[i].category)) return devices[i].name;
+    return NULL;
+}
+
+/* A kernel's category tells no device. Where its launch stands behind it, the file is read up to
+   there: each work of a file is of one type. */
+static const char *device_ahead(row_table *t) {
+    const char *name = t->view.device_name;
+    if ((name && name != cuda) || file_reads_once(t->path)) return name;
+    trace_reader *reader = trace_open_plain(t->path);
+    for (name = NULL; reader && !name && !reader->format && trace_next(reader) != TRACE_END; )
+        if (reader->item == TRACE_EVENT) name = device_of_category(reader->event);
+    if (reader) trace_close(reader);
+    return name;
+}
+
 static uint8_t device_type_of(row_table *t, const trace_event *event) {
     int64_t type;
     if (trace_arg_int(event, KEY_DEVICE_TYPE, &type) && type > 0 &&
         type <= PROF_DEVICE_PRIVATEUSE1)
         return (uint8_t)type;
     if (t->trace.own || t->type_count) return PROF_DEVICE_CUDA;
-    if (!t->named_type || t->named != t->view.device_name) {
-        t->named = t->view.device_name;
-        t->named_type = type_named(t->named);
-    }
-    return t->named_type;
+    if (!t->file_type) t->file_type = type_named(device_ahead(t));
+    return t->file_type;
 }
 
 /* One more type of devices, behind those of files that list none. The column that all share has the
@@ -290,12 +316,10 @@ static void list_type(row_table *t, uint8_t type, const char *name) {
 }
 
 static void note_device(row_table *t, const trace_event *event) {
-    static const struct { const char *category, *name; } devices[] = {
-        {"xpu_runtime", "XPU"}, {"mtia_runtime", "MTIA"}, {"privateuse1_runtime", "PRIVATEUSE1"}
-    };
     if (!t->options->device) return;
-    for (size_t i = 0; event->kind == TRACE_RUNTIME && i < sizeof devices / sizeof *devices; i++)
-        if (text_is(event->cat, devices[i].category)) t->view.device_name = devices[i].name;
+    const char *device = device_of_category(event);
+    if (device && device != cuda) t->view.device_name = device;
+    if (device) t->file_type = type_named(device);
     bool runs = kind_is_device(event->kind) ||
                 (event->phase == 'X' && trace_arg(event, "kernels") != NULL);   /* legacy */
     if (t->type_count && runs) {
@@ -768,6 +792,7 @@ bool rows_begin(row_table *t, const row_options *options) {
     t->trace.with_works = options->device;
     t->trace.window = options->filter.window;
     t->trace.with_site = options->site_in_name;
+    t->trace.by_arg = options->by_arg;
     t->trace.with_python = options->by_stack > 0 || t->python_rows;
     t->trace.with_memory = t->trace.with_refused = options->memory;
     t->view.with_flops = t->amounts.with_flops = options->with_flops;
@@ -863,10 +888,12 @@ static void note_item(row_table *t, const trace_reader *reader) {
     if (text_is(reader->member.key, "use_device")) name_device(t, reader->member.value);
 }
 
-static void begin_file(row_table *t) {
+static void begin_file(row_table *t, const char *path) {
     t->file_first_ns = INT64_MAX;
     t->file_last_ns = INT64_MIN;
     t->first_count = t->site_capacity = 0;
+    t->file_type = 0;
+    t->path = path;
     free(t->sites);
     t->sites = NULL;
     map_free(&t->sources);
@@ -883,6 +910,7 @@ static void end_file(row_table *t) {
     trace_nest(&t->trace);
     contexts_add(&t->contexts, &t->trace);
     trace_own(&t->trace);
+    doubts_end_file(&t->doubts, &t->trace);
     if (t->options->by_stack) group_by_frames(t);
     push_launched(t);
     w.bytes = take_changes(t);
@@ -904,6 +932,7 @@ static void take(void *user, trace_reader *reader, trace_kept kept) {
     t->instants += event->phase == 'i' || event->phase == 'I' || event->phase == 'R';
     t->counters += event->phase == 'C';
     if (t->options->by_stack) note_capture(t, event);
+    if (!streamed) doubts_take(&t->doubts, event);
     if (!streamed) add_event(t, event, kept);
     else if (event->phase == 'X') take_streamed_zone(t, event);
     else take_streamed_change(t, event);
@@ -913,7 +942,7 @@ static void take(void *user, trace_reader *reader, trace_kept kept) {
 int rows_read(row_table *t, const char *path) {
     if (t->busy) busy_next_file(t->busy, path);
     uint64_t events = t->events, summed = t->summed;
-    begin_file(t);
+    begin_file(t, path);
     t->instants = t->counters = 0;
     t->trace.as_ended = !in_window(t);
     int status = trace_load(&t->trace, path, take, t);
@@ -988,10 +1017,10 @@ static void set_on_cpu(row_table *t) {
 }
 
 void rows_finish(row_table *t) {
-    if (t->view.device_name == cuda && t->device_label) t->view.device_name = t->device_label;
     t->count = call_sums_close(t->sums, NULL, 0);
     t->rows = allocate((t->count + 1) * sizeof *t->rows);
     call_sums_close(t->sums, t->rows, t->count);
+    if (t->view.device_name == cuda && t->device_label) t->view.device_name = t->device_label;
     call_sums_stats stats = call_sums_get_stats(t->sums);
     if (!in_window(t)) t->whole_cpu_ns = stats.self_cpu_time_total_ns;
     set_percentiles(t);
@@ -1011,6 +1040,7 @@ void rows_free(row_table *t) {
     map_free(&t->captured);
     arena_free(&t->sums_memory);
     free(t->away_ns);
+    doubts_free(&t->doubts);
     contexts_free(&t->contexts);
     free(t->group_rows);
     free(t->last_groups);
@@ -1043,8 +1073,36 @@ static void add_note(arena *memory, text_list *notes, const char *format, ...) {
     notes->items[notes->count++] = arena_text(memory, text, (size_t)size);
 }
 
+/* Functions whose calls take less time than timing them does: as the table of the running program
+   has it, which knows the functions that were instrumented. */
+static void note_short(const row_table *t, arena *memory, text_list *notes) {
+    enum { CALLS = 1000000, SHORT_NS = 50, MOST = 4 };
+    char text[200] = "", names[200] = "";
+    for (size_t i = 0, count = 0; t->trace.own && i < t->count && count < MOST; i++) {
+        const prof_average *row = &t->rows[i];
+        uint64_t mean = row->count < CALLS ? SHORT_NS
+                                           : (uint64_t)row->cpu_time_total_ns / row->count;
+        size_t used = strlen(text), named = strlen(names), size = strlen(row->key);
+        if (mean >= SHORT_NS || used + size + 40 > sizeof text || strchr(row->key, ',') ||
+            row->device_type != PROF_DEVICE_CPU || row->is_async) continue;
+        int added = snprintf(text + used, sizeof text - used, "%s%s (%llu calls of %llu ns)",
+                             count ? ", " : "", row->key, (unsigned long long)row->count,
+                             (unsigned long long)mean);
+        if (added < 0 || (size_t)added >= sizeof text - used) {
+            text[used] = 0;              /* no half of one */
+            break;
+        }
+        snprintf(names + named, sizeof names - named, "%s%s", count++ ? "," : "", row->key);
+    }
+    if (!*text) return;
+    add_note(memory, notes, "Timing these takes longer than they do: %s.", text);
+    add_note(memory, notes, "If they are instrumented functions: prof record --exclude '%s'.",
+             names);
+}
+
 text_list rows_notes(const row_table *table, arena *memory) {
     text_list notes = {0};
+    note_short(table, memory, &notes);
     if (table->summed && table->options->merge_duplicates)
         add_note(memory, &notes, "Duplicates among zones that are in sums alone are not merged.");
     if (table->overlaps)
@@ -1058,6 +1116,8 @@ text_list rows_notes(const row_table *table, arena *memory) {
                  "%llu of the trace's %llu kernels and copies belong to no call in it.",
                  (unsigned long long)(table->unowned - table->ambiguous),
                  (unsigned long long)table->kernels);
+    for (size_t i = 0; i < table->doubts.lines.count; i++)
+        add_note(memory, &notes, "%s", table->doubts.lines.items[i]);
     return notes;
 }
 

@@ -3,6 +3,7 @@
 #define PROF_ROWS_H
 
 #include "analysis/amounts.h"
+#include "analysis/doubts.h"
 #include "analysis/contexts.h"
 #include "analysis/durations.h"
 #include "input/head_sums.h"
@@ -22,6 +23,7 @@ typedef struct row_options {
     int64_t by_stack;           /* the innermost N entries of the stack; 0: not */
     bool by_site;               /* where the name is marked; */
     bool site_in_name;          /* or names with several sites have theirs: parse (a.c:12) */
+    const char *by_arg;         /* names have the value of this argument; NULL */
     bool merge_duplicates, with_flops;
     bool percentiles;           /* exact ones, and least and most, of device rows too */
     bool device, memory;        /* device times and rows; memory's columns */
@@ -55,8 +57,9 @@ typedef struct row_table {
     int64_t base_ns;            /* of that file */
     /* inside */
     struct trace trace;         /* the file read last */
-    const char *named;          /* view.device_name, when its type was looked up last: */
-    uint8_t named_type;         /* 0: not yet */
+    doubts doubts;
+    const char *path;           /* its path */
+    uint8_t file_type;          /* of its devices; 0: not known yet */
     const char *device_label;   /* of processes: "NPU"; NULL: none says so */
     uint8_t types[DEVICE_TYPES];                 /* the types that the heads list */
     size_t type_count;

@@ -95,7 +95,7 @@ bool folders_open(char ***paths, int *count) {
     return true;
 }
 
-static struct { dev_t device; ino_t number; } *inputs;       /* of one command */
+static struct { dev_t device; ino_t number; uint64_t bytes; } *inputs;   /* of a command, as JSON */
 static size_t input_count, input_capacity;
 
 bool input_is(const struct stat *status) {
@@ -108,7 +108,26 @@ void input_note(const struct stat *status) {
     if (!S_ISREG(status->st_mode) || input_is(status)) return;
     GROW(inputs, input_count, input_capacity);
     inputs[input_count].device = status->st_dev;
+    inputs[input_count].bytes = (uint64_t)status->st_size;
     inputs[input_count++].number = status->st_ino;
+}
+
+/* One that is read again counts once. */
+void input_read(const struct stat *status, const char *path, uint64_t bytes, unsigned as_json) {
+    bytes *= as_json;
+    uint64_t all = 0, size = bytes, whole = (uint64_t)status->st_size * as_json;
+    bool known = false;
+    for (size_t i = 0; i < input_count; i++) {
+        if (inputs[i].device == status->st_dev && inputs[i].number == status->st_ino) {
+            if (inputs[i].bytes < whole) inputs[i].bytes = whole;
+            if (inputs[i].bytes < bytes) inputs[i].bytes = bytes;
+            size = inputs[i].bytes;
+            known = true;
+        }
+        all += inputs[i].bytes;
+    }
+    if (!known) all += bytes;
+    memory_of_inputs(path, all, all - (size - bytes));
 }
 
 void inputs_forget(void) { input_count = 0; }
@@ -260,20 +279,27 @@ bool file_show(int fd, const char *folder, const char *like, char name[PATH_ROOM
     return false;
 }
 
-/* Of a folder what is in it, too: but nothing behind a link that somebody puts there meanwhile. */
-static void remove_from(int folder, const char *name) {
-    if (unlinkat(folder, name, 0) == 0) return;
-    int fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+static void remove_from(int folder, const char *name);
+
+/* What is in it; fd is closed. */
+static void empty(int fd) {
     DIR *list = fd < 0 ? NULL : fdopendir(fd);
     for (struct dirent *entry; list && (entry = readdir(list)); )
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             remove_from(fd, entry->d_name);
     if (list) closedir(list);
+}
+
+/* Of a folder what is in it, too: but nothing behind a link that somebody puts there meanwhile. */
+static void remove_from(int folder, const char *name) {
+    if (unlinkat(folder, name, 0) == 0) return;
+    empty(openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     unlinkat(folder, name, AT_REMOVEDIR);
 }
 
 void tree_remove(const char *path) { remove_from(AT_FDCWD, path); }
 
+/* What was looked at is what is emptied, whatever has that name by then. */
 void leftovers_remove(const char *folder) {
     DIR *list = opendir(*folder ? folder : ".");
     for (struct dirent *entry; list && (entry = readdir(list)); ) {
@@ -281,18 +307,45 @@ void leftovers_remove(const char *folder) {
         struct stat status;
         if (strncmp(entry->d_name, OWN, sizeof OWN - 1) != 0) continue;
         snprintf(name, PATH_ROOM, "%s%s", folder, entry->d_name);
-        int fd = open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        int fd = openat(dirfd(list), entry->d_name,
+                        O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         if (fd < 0) continue;
         if (fstat(fd, &status) == 0 && status.st_uid == geteuid() &&
             flock(fd, LOCK_EX | LOCK_NB) == 0) {
+            bool is_folder = S_ISDIR(status.st_mode);
             own_name(own, folder, &status);
-            bool kept = S_ISDIR(status.st_mode) && !(status.st_mode & S_ISVTX);
-            if (strcmp(own, name) == 0 && !kept) tree_remove(name);
-            else if (is_new(entry->d_name, &status)) remove(name);
+            bool ours = strcmp(own, name) == 0 && (!is_folder || (status.st_mode & S_ISVTX));
+            if (ours && is_folder) empty(dup(fd));
+            if (ours || is_new(entry->d_name, &status))
+                unlinkat(dirfd(list), entry->d_name, is_folder ? AT_REMOVEDIR : 0);
         }
         close(fd);
     }
     if (list) closedir(list);
+}
+
+/* ---- Who was there first ---- */
+
+file_state file_look(const char *path) {
+    file_state now = {.there = false};
+    now.there = stat(path, &now.status) == 0;
+    return now;
+}
+
+bool file_is_other(const char *path, const file_state *was) {
+    file_state now = file_look(path);
+    const struct stat *a = &now.status, *b = &was->status;
+    return now.there && (!was->there || a->st_dev != b->st_dev || a->st_ino != b->st_ino ||
+                         a->st_size != b->st_size || a->st_mtim.tv_sec != b->st_mtim.tv_sec ||
+                         a->st_mtim.tv_nsec != b->st_mtim.tv_nsec);
+}
+
+int folder_lock(const char *folder) {
+    const struct timespec moment = {0, 5000000};
+    int fd = open(*folder ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (int i = 0; fd >= 0 && i < 200 && flock(fd, LOCK_EX | LOCK_NB) != 0; i++)
+        nanosleep(&moment, NULL);
+    return fd;
 }
 
 /* ---- Temporary files ---- */

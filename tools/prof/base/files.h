@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -19,6 +20,9 @@ bool file_reads_once(const char *path);
 void input_note(const struct stat *status);
 void inputs_forget(void);                       /* another command is to follow */
 bool input_is(const struct stat *status);
+/* So many bytes of it, unpacked, have been read, each of which is so many as JSON: see
+   memory_of_inputs. */
+void input_read(const struct stat *status, const char *path, uint64_t bytes, unsigned as_json);
 
 /* A folder is what stands before a name: "" or with a slash at its end. PATH_ROOM: of a path.
    errno says why there is none. */
@@ -39,6 +43,18 @@ void tree_remove(const char *path);
 bool file_write(int fd, const void *data, size_t size);      /* all of it */
 /* The bytes from begin to end are written to `to`, which is closed. */
 bool file_copy(int from, off_t begin, off_t end, int to);
+
+/* What was at a path at some time. */
+typedef struct file_state {
+    bool there;
+    struct stat status;
+} file_state;
+file_state file_look(const char *path);
+/* Is another file there now, or has it been written since? One that is gone is nobody's loss. */
+bool file_is_other(const char *path, const file_state *was);
+/* So that only one command at a time looks and puts a file there: until that is closed; a second at
+   most, if somebody else keeps it. -1: the folder cannot be read. */
+int folder_lock(const char *folder);
 
 /* TMPDIR, or /tmp. */
 const char *temporary_folder(void);

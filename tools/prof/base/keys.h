@@ -11,6 +11,7 @@
 #define KEY_CONCRETE       "Concrete Inputs"
 #define KEY_OVERLOAD       "Overload Name"
 #define KEY_STACK          "Call stack"
+#define KEY_OWN_STACK      "Own stack"
 #define KEY_SEQUENCE       "Sequence number"
 #define KEY_FWD_THREAD     "Fwd thread id"
 #define KEY_FLOPS          "Flops"

@@ -9,13 +9,17 @@
 
 #include "base/errors.h"
 
+static void grows_by(size_t size);
+
 void *allocate(size_t size) {
+    grows_by(size);
     void *memory = calloc(1, size ? size : 1);
     if (!memory) exit(fail(NULL, "out of memory"));
     return memory;
 }
 
 void *reallocate(void *old, size_t size) {
+    grows_by(size / 2);                          /* mostly it doubles */
     void *memory = realloc(old, size ? size : 1);
     if (!memory) exit(fail(NULL, "out of memory"));
     return memory;
@@ -55,6 +59,55 @@ int64_t memory_left(void) {
 
 int64_t memory_taken(void) {
     return system_number("/proc/self/status", "VmRSS:", 0) * 1024;
+}
+
+/* ---- What the inputs may take ---- */
+
+/* The most, beside what the program itself takes. A small file that takes much is odd or hostile;
+   a large one may be a page of a million slices, which takes three times its size. */
+static int64_t most_of(uint64_t bytes) {
+    enum { AT_LEAST = 52 << 20, SMALL = 50 << 20 };
+    return bytes > SMALL ? (int64_t)bytes * 4 : AT_LEAST + (int64_t)bytes / 2;
+}
+
+#ifndef __has_feature
+#  define __has_feature(name) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer) || \
+    __has_feature(memory_sanitizer) || __has_feature(thread_sanitizer)
+bool memory_unbounded = true;                    /* what is taken then is mostly the sanitizer's */
+#else
+bool memory_unbounded;
+#endif
+static struct { const char *path; uint64_t bytes, read; int64_t before; size_t grown; } inputs;
+
+void memory_of_inputs(const char *path, uint64_t bytes, uint64_t read) {
+    if (!inputs.bytes) inputs.before = memory_taken();
+    inputs.path = path;
+    inputs.bytes = bytes;
+    inputs.read = read;
+}
+
+static void too_much(int64_t taken, int64_t most) {
+    double rest = inputs.read && inputs.read < inputs.bytes
+                  ? (double)inputs.bytes / (double)inputs.read : 1;
+    memory_unbounded = true;                     /* while this is told */
+    exit(fail(inputs.path, "it needs %s %.0f MB of memory, and what has %llu MB may take %lld: "
+              "take a part of it with --from and --to, or --any-memory",
+              rest > 1 ? "about" : "more than",
+              (double)taken * rest / 1e6, (unsigned long long)(inputs.bytes / 1000000),
+              (long long)(most / 1000000)));
+}
+
+/* Looks at the memory once in a megabyte. */
+static void grows_by(size_t size) {
+    enum { A_LOOK = 1 << 20 };
+    inputs.grown += size;
+    if (inputs.grown < A_LOOK || !inputs.bytes || memory_unbounded) return;
+    int64_t taken = memory_taken(), most = most_of(inputs.bytes);
+    if (size >= A_LOOK) taken += (int64_t)size;
+    inputs.grown = 0;
+    if (taken - inputs.before > most) too_much(taken, most + inputs.before);
 }
 
 struct arena_block {

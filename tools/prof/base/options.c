@@ -47,6 +47,7 @@ static void print_help(const command *self, const option_spec *options) {
     printf("  %-28s %s\n", demangles ? "--no-demangle" : "--demangle",
            demangles ? "keep C++ names as the linker has them"
                      : "C++ names of a raw stream as the source has them");
+    printf("  %-28s %s\n", "--any-memory", "no bound (half the input's size and 60 MB)");
     printf("  %-28s %s\n\nExamples\n%s", "--help, -h", "print this text", self->examples);
 }
 
@@ -222,6 +223,9 @@ int options_parse(const command *self, const option_spec *options, int argc, cha
             i++;
         } else if (strcmp(word, "--no-demangle") == 0 || strcmp(word, "--demangle") == 0) {
             demangles = word[2] == 'd';
+            i++;
+        } else if (strcmp(word, "--any-memory") == 0) {
+            memory_unbounded = true;
             i++;
         } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
             print_help(self, options);

@@ -278,7 +278,7 @@ static size_t plain_size(const char *text, size_t size) {
 void output_json_text(output *out, const char *text, size_t size) {
     output_write(out, "\"", 1);
     for (;;) {
-        char escaped[8];
+        char escaped[12];
         size_t plain = plain_size(text, size);
         output_write(out, text, plain);
         text += plain;
@@ -383,6 +383,21 @@ static bool put_in_place(const output *out) {
     return placed || (there && copy_over(out, known.st_size));
 }
 
+static const file_state *only_over;              /* NULL: any */
+void outputs_only_over(const file_state *was) { only_over = was; }
+
+/* The same, unless somebody else was there first. */
+static bool put_first(const output *out, bool *outrun) {
+    char folder[PATH_ROOM];
+    if (!only_over) return put_in_place(out);
+    folder_of(out->target, folder);
+    int lock = folder_lock(folder);
+    *outrun = file_is_other(out->path, only_over);
+    bool placed = !*outrun && put_in_place(out);
+    if (lock >= 0) close(lock);
+    return placed;
+}
+
 /* Some file systems tell only at a close that they could not write. */
 static bool flushed(int fd) {
     int same = dup(fd);
@@ -401,7 +416,7 @@ int output_close(output *out, int status) {
         if (input && !(out->over_input && exit_status(status) == EXIT_OK))
             told = out->failed = !refuse_input(out->path);
         else out->failed = (input && fsync(out->fd) != 0) || !flushed(out->fd) ||
-                           !put_in_place(out);
+                           !put_first(out, &told);
         signals_release(&before);
     }
     if (out->path) out->failed |= close(out->fd) != 0 && !out->target;

@@ -9,6 +9,7 @@
 
 #include "prof.h"
 #include "base/errors.h"
+#include "base/files.h"
 
 enum { OUTPUT_ROOM = 1 << 18 };               /* of a buffer */
 
@@ -31,6 +32,9 @@ typedef struct output {
 bool output_open(output *out, const char *path);
 bool output_rewrite(output *out, const char *path);
 bool output_onto(output *out, int fd, const char *path);     /* a file that is open; it closes fd */
+/* From now on no output takes the place of a file that is another one than this, or was written
+   since: output_close returns EXIT_BAD then, and does not say so. NULL: it may. */
+void outputs_only_over(const file_state *was);
 void output_open_memory(output *out);                        /* output_discard gives it back */
 const char *output_memory(output *out, size_t *size);        /* until more is written */
 void output_forget(output *out);                             /* what that has: begins anew */

@@ -50,6 +50,9 @@ static inline int pb_read_varint(const uint8_t **at, const uint8_t *end, uint64_
     }
     return -1;
 }
+static inline bool pb_is_number(const pb_field *field, uint32_t number) {
+    return field->number == number && field->type == PB_VARINT;
+}
 static inline pb_reader pb_within(const pb_field *field) {
     bool bad = field->type != PB_BYTES;
     return (pb_reader){field->data, bad ? field->data : field->data + field->value, bad};

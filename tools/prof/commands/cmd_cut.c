@@ -83,7 +83,7 @@ static bool is_kept(cutter *c, const trace_event *event) {
 static bool complete_kept(cutter *c, const trace_event *event) {
     int64_t end_ns = event->ts_ns + event->dur_ns;
     if (kind_is_device(event->kind)) return is_kept(c, event);
-    if (event->kind == TRACE_GPU_ANNOTATION || event->kind == TRACE_SYNC)
+    if (kind_has_device(event->kind) || event->kind == TRACE_SYNC)
         return event->ts_ns < c->last_ns && (end_ns > c->first_ns || event->ts_ns >= c->first_ns);
     return range_reached(&c->window, event->ts_ns, end_ns);
 }

@@ -22,7 +22,7 @@ const command diff_command = {
     "  prof diff --gate limits.txt --format markdown main*.raw vs branch*.raw\n"
     "      several runs of each side, for a pull request: what is beyond its limit\n"
     "      and beyond the noise comes first; exit status 1 if there is anything\n"
-    "  prof diff --kernels --rates --dtype bf16 a.json b.json\n"
+    "  prof diff --rates --dtype bf16 a.json b.json\n"
     "      kernels alone, with the FLOP/s and GB/s of each\n"
     "  prof diff --kernels --format csv a.json b.json\n"
     "      only what runs on devices, for a spreadsheet\n\n"
@@ -597,6 +597,9 @@ static bool check(diff_options *o) {
         return fail("--dtype", "there is no type '%s'; some are fp32, tf32, bf16, fp16", o->dtype),
                false;
     if (!o->dtype) o->dtype = "";
+    if (o->rates && o->ops)
+        return fail("--rates", "is of kernels, and --ops leaves them out"), false;
+    o->kernels |= o->rates;
     if (has_runs(o) && (o->rates || o->format == FORMAT_HTML))
         return fail(o->rates ? "--rates" : "--format html", "takes one trace per side"), false;
     return check_metrics(o);
@@ -718,8 +721,10 @@ static int run(int argc, char **argv) {
         {"category", 'c', OPTION_LIST, &o.rows.filter.categories, "CAT", "only rows of these"},
         {"group-by-site", 0, OPTION_FLAG, &o.rows.site_in_name, NULL,
          "a row for each site of a name: parse (a.c:12)"},
+        {"group-by-arg", 0, OPTION_TEXT, &o.rows.by_arg, "ARG",
+         "a row for each value that this argument has: _kernel_time (Conv)"},
         {"rates", 0, OPTION_FLAG, &o.rates, NULL,
-         "columns of FLOP/s, GB/s and shares of the peak, as analyze has them"},
+         "--kernels with columns of FLOP/s, GB/s, shares of the peak, as analyze has them"},
         {"dtype", 't', OPTION_TEXT, &o.dtype, "TYPE",
          "for --rates: the type where the trace tells none"},
         {"any-order", 0, OPTION_FLAG, &o.any_order, NULL,

@@ -64,7 +64,7 @@ typedef struct exporter {
     char **traces;
     int count;
     bool lanes;                  /* of JSON */
-    bool canonical;
+    bool canonical, canonical_old;
     const char *table;           /* of CSV and Parquet */
     align_options align;
 } exporter;
@@ -140,7 +140,7 @@ static int export_canonical(const exporter *e) {
     if (e->lanes || e->table || e->count > 1)
         return fail("--canonical", "it takes one trace, and neither --lanes nor --table");
     if (!output_open(&out, e->path)) return EXIT_BAD;
-    return output_close(&out, canonical_write(e->traces[0], &out));
+    return output_close(&out, canonical_write(e->traces[0], e->canonical_old, &out));
 }
 
 static int export_pprof(const exporter *e) {
@@ -213,7 +213,9 @@ static int run(int argc, char **argv) {
         {"lanes", 'l', OPTION_FLAG, &e.lanes, NULL,
          "in JSON, give calls that overlap rows of their own; else viewers lose them"},
         {"canonical", 0, OPTION_FLAG, &e.canonical, NULL,
-         "a line for each event, the same in equal runs"},
+         "a line for each event, the same in equal runs; as PyTorch's main of mid-2026"},
+        {"canonical-old", 0, OPTION_FLAG, &e.canonical_old, NULL,
+         "the same as it was before: names of 20 letters, and lines of carets"},
         ALIGN_OPTIONS(e.align),
         {"table", 't', OPTION_TEXT, &e.table, "NAME", "of .csv and .parquet: which table (events)"},
         {"output", 'o', OPTION_TEXT, &e.path, "OUT", "the file, whose ending says what it is"},
@@ -222,6 +224,7 @@ static int run(int argc, char **argv) {
     int status;
     e.count = options_parse(&export_command, options, argc, argv, &status);
     if (e.count < 0) return status;
+    e.canonical |= e.canonical_old;
     if (!e.path && !e.canonical)
         return fail(NULL, "export needs -o OUT; see prof export --help");
     if (e.count == 0) return fail(NULL, "export needs a trace; see prof export --help");

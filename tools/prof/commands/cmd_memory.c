@@ -68,7 +68,7 @@ typedef struct surroundings {
 
 typedef struct memory_device {
     char name[32];
-    int32_t type;
+    int32_t type, index;
     uint64_t allocations, frees;
     bool has_total;
     int64_t before, unknown_frees;       /* allocated before the recording, */
@@ -146,7 +146,7 @@ static uint32_t device_of(memory_trace *m, int32_t type, int32_t index) {
                               m->device_capacity, &is_new);
     memory_device *device = &m->devices[number];
     if (!is_new) return (uint32_t)number;
-    *device = (memory_device){.type = type};
+    *device = (memory_device){.type = type, .index = index};
     bool known = type >= 0 && (size_t)type < sizeof device_names / sizeof *device_names;
     int size = known ? snprintf(device->name, sizeof device->name, "%s", device_names[type])
                      : snprintf(device->name, sizeof device->name, "type%d", (int)type);
@@ -399,7 +399,7 @@ static void find_peaks(memory_trace *m) {
     free(sums);
 }
 
-/* The one that a timeline is of: asked for, or else the accelerator with the highest peak. */
+/* The one that a timeline is of: asked for, or else, as in PyTorch, the first accelerator. */
 static bool choose_device(const memory_trace *m, const char *name, uint32_t *chosen) {
     bool found = false;
     for (uint32_t i = 0; i < m->device_count; i++) {
@@ -407,7 +407,7 @@ static bool choose_device(const memory_trace *m, const char *name, uint32_t *cho
         bool better = name ? strcmp(device->name, name) == 0
                            : !found || (device->type != 0) > (best->type != 0) ||
                              ((device->type != 0) == (best->type != 0) &&
-                              device->peak > best->peak);
+                              device->index < best->index);
         if (better) *chosen = i;
         found |= better;
     }
@@ -642,7 +642,7 @@ static int run(int argc, char **argv) {
     const option_spec options[] = {
         {"by", 'b', OPTION_WORD, &o.by, "device|category|op|stack", "of tables (device)"},
         {"device", 'd', OPTION_TEXT, &o.device, "DEVICE",
-         "cuda:0, cpu, ...; json and raw: one only, else the largest"},
+         "cuda:0, cpu, ...; json and raw: one only, else device 0, or cpu"},
         {"limit", 'n', OPTION_COUNT, &o.limit, "N", "rows of each device, or all (30)"},
         {"format", 'f', OPTION_WORD, &o.format, "text|csv|json|html|raw",
          "json, raw: PyTorch's timelines; html: the page (by the output's ending, else text)"},

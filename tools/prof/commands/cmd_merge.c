@@ -30,7 +30,7 @@ const command merge_command = {
     "Collectives are found as in prof ranks:\n" COLLECTIVES_HELP, run, 1, INT_MAX
 };
 
-enum { PIDS_OF_A_RANK = 100000, MOST_EDITS = 24 };
+enum { MOST_EDITS = 24 };
 
 typedef struct process {
     int64_t pid, sort;          /* as in the file */
@@ -79,8 +79,7 @@ static uint32_t process_of(rank_file *f, merger *m, const trace_event *event) {
 }
 
 static bool is_process_metadata(const trace_event *event) {
-    return event->phase == 'M' && event->name.size > 8 &&
-           memcmp(event->name.data, "process_", 8) == 0;
+    return event->phase == 'M' && text_begins(event->name, "process_");
 }
 
 static void note_process(merger *m, process *p, const trace_event *event) {

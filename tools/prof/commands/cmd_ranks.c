@@ -163,7 +163,7 @@ static int run(int argc, char **argv) {
     char **traces = argv + 1;
     if (!folders_open(&traces, &count) || !align_fits(&o.align, traces, count)) return EXIT_BAD;
     if (o.format == FORMAT_TEXT) losses_hold();
-    rank_table t = {.align = &o.align};
+    rank_table t = {.align = &o.align, .splits = true};
     status = EXIT_OK;
     for (int i = 0; i < count; i++)
         if (ranks_read(&t, traces[i]) != EXIT_OK) status = EXIT_BAD;

@@ -54,6 +54,7 @@ const command record_command = {
 
 enum { CANNOT_RUN = 126, NOT_FOUND = 127, KILLED = 128 /* + the signal: as the shell has it */ };
 enum { KEPT = 64 };                      /* beside an exit status: the folder stays */
+enum { MOST_NOTES = 1 << 28 };           /* bytes; what is not told is found in the folder */
 
 /* ---- Names ---- */
 
@@ -157,6 +158,8 @@ static int open_status(char path[PATH_ROOM]) {
 bool recording_open(recording *r) {
     char beside[PATH_ROOM], own[PATH_ROOM];
     folder_of(r->output, beside);
+    r->was = file_look(r->output);
+    r->was_json = file_look("trace.json");
     if (!is_special(r->output)) leftovers_remove(beside);
     r->lock = is_special(r->output) ? -1 : folder_make(beside, 0700, own);
     if (r->lock < 0) {
@@ -212,18 +215,19 @@ static void tell_heap(recording *r, const record_note *first) {
     r->failed = true;
 }
 
-void recording_pattern(const char *folder, char pattern[2 * PATH_ROOM]) {
+void recording_pattern(const char *folder, const char *file, char pattern[2 * PATH_ROOM]) {
     char *p = pattern;
     for (const char *from = folder; *from && p < pattern + 2 * PATH_ROOM - 16; from++) {
         if (*from == '%') *p++ = '%';
         *p++ = *from;
     }
-    strcpy(p, "/%p.raw");
+    *p++ = '/';
+    strcpy(p, file);                     /* "%p.raw", "trace.raw" */
 }
 
 static int exec_program(char **line, const recording *r) {
     char pattern[2 * PATH_ROOM];
-    recording_pattern(r->folder, pattern);
+    recording_pattern(r->folder, "%p.raw", pattern);
     if (fcntl(r->lock, F_DUPFD, 100) < 0)        /* it holds the folder's lock, with its children */
         fcntl(r->lock, F_SETFD, 0);
     if (setenv("PROF_TRACE", pattern, 1) == 0 && setenv("PROF_STATUS", r->status_path, 1) == 0)
@@ -350,9 +354,10 @@ static bool is_over(const recording *r, const record_note *start) {
     return end && (!next || end < next);         /* next: exec, whose process is the same */
 }
 
+/* No link, and nothing that would have to be waited for. */
 static int64_t size_of(const char *path) {
     struct stat st;
-    return stat(path, &st) == 0 ? (int64_t)st.st_size : -1;
+    return lstat(path, &st) == 0 && S_ISREG(st.st_mode) ? (int64_t)st.st_size : -1;
 }
 
 /* The file of a note, which has its name in the folder. */
@@ -401,14 +406,13 @@ static int64_t zones_of(const char *path, int64_t most) {
 }
 
 /* A file as it is, to another name: of its folder if that is free, else through the output. */
-static bool put(const char *file, const char *to) {
+static bool put(recording *r, const char *file, const char *to) {
     static char piece[1 << 16];
-    struct stat st;
     output out;
     ssize_t got = 0;
-    if (!is_special(to) && !ends_with(to, ".gz") && lstat(to, &st) != 0 && link(file, to) == 0)
-        return true;
-    int from = open(file, O_RDONLY | O_CLOEXEC);
+    (void)r;
+    if (!is_special(to) && !ends_with(to, ".gz") && link(file, to) == 0) return true;
+    int from = open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (from < 0) return fail(file, "%s", strerror(errno)), false;
     bool good = output_open(&out, to);
     while (good && (got = read(from, piece, sizeof piece)) > 0)
@@ -435,6 +439,29 @@ static bool make(recording *r, const char *file, const char *to) {
     return status != EXIT_BAD;
 }
 
+/* To the output, or where another one has written that since the start, to that name with the
+   process's number. */
+static bool deliver(recording *r, const record_note *first, const char *file, bool converts,
+                    char name[PATH_ROOM]) {
+    bool (*const how)(recording *, const char *, const char *) = converts ? make : put;
+    bool plain = !is_special(r->output) && !strstr(r->output, "%p"), done = false;
+    const file_state none = {.there = false};
+    if (plain) outputs_only_over(&r->was);
+    if (!plain || !file_is_other(name, &r->was)) done = how(r, file, name);
+    if (plain && !done && file_is_other(name, &r->was)) {
+        name_of(r, first->text, NULL, name);
+        outputs_only_over(&none);
+        done = how(r, file, name);
+        if (done)
+            warn(name, "the trace of process %ld: another one has written %s since it started, "
+                 "which stays", first->pid, r->output);
+    } else if (strcmp(name, r->output) != 0) {
+        warn(NULL, "the trace is %s", name);
+    }
+    outputs_only_over(NULL);
+    return done;
+}
+
 /* A file gets the first of its names that is free, too: without the process's number, if plainly,
    or with it. Else it stays where it is. name: what it is then. */
 static void put_beside(recording *r, const record_note *start, bool plainly,
@@ -455,7 +482,7 @@ static void put_beside(recording *r, const record_note *start, bool plainly,
 static void take_trace(recording *r, const record_note *first, char *file) {
     static char name[PATH_ROOM];                 /* by which the file is told, from now on */
     bool raw = ends_with(first->text, ".raw");
-    if (!raw && r->is_default) r->output = "trace.json";
+    if (!raw && r->is_default) r->output = "trace.json", r->was = r->was_json;
     bool wants_raw = ends_with(r->output, ".raw");
     bool converts = raw ? !wants_raw : ends_with(r->output, ".pftrace");
     int64_t zones = raw && converts ? zones_of(file, r->most) : 0;
@@ -463,8 +490,7 @@ static void take_trace(recording *r, const record_note *first, char *file) {
     name_of(r, strstr(r->output, "%p") ? first->text : "", NULL, name);
     name_errors(file, name);
     if (other) fail(r->output, "the program's session writes JSON");
-    else if (!many && converts) done = make(r, file, name);
-    else if (!many) done = put(file, name);
+    else if (!many) done = deliver(r, first, file, converts, name);
     r->failed |= !done && !many;
     if (!done) put_beside(r, first, true, name);
     if (many)
@@ -473,7 +499,6 @@ static void take_trace(recording *r, const record_note *first, char *file) {
     else if (r->is_default && raw && done)
         warn(name, "%.1f MB; prof export -o trace.pftrace %s makes the file for ui.perfetto.dev",
              (double)size_of(name) / 1e6, name);
-    else if (strcmp(name, r->output) != 0) warn(NULL, "the trace is %s", name);
 }
 
 /* Of the sessions after the first, which are other processes' or of programs that exec ran: a shell
@@ -669,6 +694,7 @@ static int run(int argc, char **argv) {
     signals_set(tell);
     if (!recording_open(&r)) return EXIT_BAD;
     r.notes.folder = r.folder;
+    r.notes.most = MOST_NOTES;
     status = EXIT_BAD;
     bool ready = !r.heap || preload_heap(&r);
     bool ran = ready && run_program(argv + 1, &r, top, &status);

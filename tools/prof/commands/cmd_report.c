@@ -47,6 +47,11 @@ const command report_command = {
     "  memory per call. An event that has a key twice is an error, reported with\n"
     "  file and byte. If a trace does not say which zone captured a CUDA graph, give\n"
     "  the trace of the capture before it: they are joined by \"graph node id\".\n\n"
+    "What may be missing\n"
+    "  Lines below the table tell of launches of which a tenth or more have no work\n"
+    "  in the trace, of steps that launched none or lack a call that the others\n"
+    "  have, of a collective that takes 1,000 times its median, and of 1,000,000\n"
+    "  events exactly, the most that JAX's exporter writes.\n\n"
     "Tasks and interrupts\n"
     "  Times leave out what interrupted them; an interrupt lasts from the begin of\n"
     "  its first zone to its end. longest: the longest time at once. longest_wait:\n"
@@ -219,6 +224,8 @@ static int run(int argc, char **argv) {
          "by the zone that captured it"},
         {"group-by-site", 0, OPTION_FLAG, &rows->by_site, NULL,
          "a row for each site of a name: file and line"},
+        {"group-by-arg", 0, OPTION_TEXT, &rows->by_arg, "ARG",
+         "a row for each value that this argument has: _kernel_time (Conv)"},
         {"top-level", 0, OPTION_FLAG, &o.top_level, NULL, "only calls inside no other call"},
         {"merge-duplicates", 0, OPTION_FLAG, &rows->merge_duplicates, NULL,
          "as in PyTorch's own table, a call and its only child of the same name count as one"},

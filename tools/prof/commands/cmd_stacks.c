@@ -21,6 +21,7 @@ const command stacks_command = {
 static void write_entry(output *out, const char *text) {
     const char *shown;
     size_t size;
+    if (!*text) output_text(out, "_");           /* else its line could be none */
     while (*text) {
         bool ends = *text == ';';
         text += plain_next(text, &shown, &size);

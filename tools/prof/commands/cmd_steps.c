@@ -68,13 +68,10 @@ typedef struct step_table {
 /* ---- Reading ---- */
 
 static bool is_step(step_table *t, const trace_event *event, uint32_t name) {
-    static const char usual[] = "ProfilerStep#";
-    if (event->phase != 'X' || kind_is_device(event->kind) ||
-        event->kind == TRACE_GPU_ANNOTATION || event->kind == TRACE_SYNC ||
+    if (event->phase != 'X' || kind_has_device(event->kind) || event->kind == TRACE_SYNC ||
         event->kind == TRACE_TASK) return false;
     if (t->name.given) return pattern_finds(&t->name, name, interned_text(&t->names, name));
-    return event->name.size >= sizeof usual - 1 &&
-           memcmp(event->name.data, usual, sizeof usual - 1) == 0;
+    return text_begins(event->name, "ProfilerStep#");
 }
 
 static void take(step_table *t, uint32_t file, const trace_event *event) {

@@ -78,6 +78,7 @@ struct top_view {
     double last, since;                  /* the last reading; s from the one before, 0: none */
     top_sort sort;
     bool paused, ended, quit;            /* ended: the stream told its last counts */
+    bool comes;                          /* the file is a line, which does not keep what comes */
     double next;                         /* when to look */
     uint64_t looked;                     /* bytes that had come when it looked last */
 };
@@ -157,13 +158,17 @@ void top_push(top_view *t, const void *data, size_t size) {
     t->bytes += size;
 }
 
-/* What has come since the last time, and in how long. */
+static bool read_piece(top_view *t) {
+    char piece[PIECE];
+    ssize_t got = t->file < 0 ? 0 : read(t->file, piece, sizeof piece);
+    if (got > 0) top_push(t, piece, (size_t)got);
+    return got > 0;
+}
+
+/* What has come since the last time, and in how long. A line may always have more. */
 static void read_more(top_view *t) {
     double now = seconds_now();
-    char piece[PIECE];
-    ssize_t got;
-    while (t->file >= 0 && (got = read(t->file, piece, sizeof piece)) > 0)
-        top_push(t, piece, (size_t)got);
+    for (int pieces = 0; read_piece(t) && (!t->comes || pieces < 256); pieces++) {}
     make_rows(t);
     t->since = t->last > 0 ? now - t->last : 0;
     t->last = now;
@@ -280,13 +285,31 @@ static void take_key(top_view *t) {
     if (key == 's' || key == 'p') look_fitting(t);
 }
 
+/* The end of a file is no end while the stream goes on. */
+static bool at_end(int fd) {
+    struct stat status;
+    return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+           lseek(fd, 0, SEEK_CUR) >= status.st_size;
+}
+
+/* Something of either, or nothing for so long. */
+static bool wait_either(top_view *t, int fd, double seconds) {
+    bool grows = at_end(fd);
+    struct pollfd both[] = {{.fd = t->keys, .events = POLLIN},
+                            {.fd = grows ? -1 : fd, .events = POLLIN}};
+    if (grows && seconds > 0.05) seconds = 0.05;
+    if (seconds < 0 || poll(both, 2, (int)(seconds * 1000) + 1) <= 0) return false;
+    if (both[0].revents) take_key(t);
+    return both[1].revents != 0;
+}
+
 /* A second, or less: a key is heeded at once, and a stream that there is at last. */
 static void wait_second(top_view *t) {
     double until = seconds_now() + (t->file < 0 ? 0.02 : 1);
     while (!t->quit && !interrupted()) {
         double left = until - seconds_now();
         if (left <= 0) return;
-        if (readable(t->keys, (int)(left * 1000) + 1)) take_key(t);
+        if (wait_either(t, t->comes ? t->file : -1, left)) t->comes = read_piece(t);
     }
 }
 
@@ -342,24 +365,6 @@ top_view *top_begin(const char *path, elf_names *elf, FILE *out) {
     return NULL;
 }
 
-/* The end of a file is no end while the stream goes on. */
-static bool at_end(int fd) {
-    struct stat status;
-    return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-           lseek(fd, 0, SEEK_CUR) >= status.st_size;
-}
-
-/* Something of either, or nothing for so long. */
-static bool wait_either(top_view *t, int fd, double seconds) {
-    bool grows = at_end(fd);
-    struct pollfd both[] = {{.fd = t->keys, .events = POLLIN},
-                            {.fd = grows ? -1 : fd, .events = POLLIN}};
-    if (grows && seconds > 0.05) seconds = 0.05;
-    if (seconds < 0 || poll(both, 2, (int)(seconds * 1000) + 1) <= 0) return false;
-    if (both[0].revents) take_key(t);
-    return both[1].revents != 0;
-}
-
 static void look_again(top_view *t) {
     t->next = seconds_now() + 1;
     t->looked = t->bytes;
@@ -400,7 +405,7 @@ void top_watch(pid_t program, record_notes *notes, int notes_file) {
         if (t.file < 0 && start) {
             snprintf(path, sizeof path, "%s/%s", notes->folder, start->text);
             t.path = path;
-            t.file = open(t.path, O_RDONLY | O_CLOEXEC);
+            t.file = open(t.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         }
         if (!t.paused) read_more(&t);
         if (!t.paused && t.file >= 0) look_fitting(&t);
@@ -417,39 +422,36 @@ static int follow(top_view *t, int64_t looks, const asking *a) {
         if (!t->paused) read_more(t);
         if (!t->paused) look_fitting(t);
         if (t->ended || i >= looks || ferror(t->out) || (a && asking_over(a))) break;
-#ifdef __linux__
-        if (a) (void)fallocate(t->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
-                               (off_t)t->bytes);         /* what was read takes no room */
-#endif
         wait_second(t);
     }
     return EXIT_OK;
 }
 
-/* The window of a process: its stream is in a folder of the command's own. */
+/* The window of a process, whose stream comes from a child that reads it. */
 static int follow_process(top_view *t, const char *pid, int64_t looks) {
     recording r = {.output = "-"};
     asking a;
-    const char *inside;
-    char path[PATH_ROOM];
     int status = EXIT_BAD;
-    if (!asking_open(&a, pid) || !asking_folder(&a, &r, &inside)) return EXIT_BAD;
+    if (!asking_open(&a, pid) || !asking_folder(&a, &r)) return EXIT_BAD;
     interrupts_take();
-    a.notes = &r.notes;
-    bool open_now = asking_begin(&a, inside, 0);
-    const record_note *start = record_find(&r.notes, "start", 0, 0);
-    const record_note *error = record_find(&r.notes, "error", 0, 0);
+    bool open_now = asking_begin(&a, 0);
+    const record_note *error = record_find(&a.notes, "error", 0, 0);
+    t->path = a.process;
+    t->file = -1;
     if (error) fail(a.process, "%s", error->text);
-    if (open_now && start) {
-        snprintf(path, sizeof path, "%.*s/%.64s", PATH_ROOM - 70, r.folder, start->text);
-        t->file = open(path, O_RDWR | O_CLOEXEC);
-        t->path = a.process;
-        if (t->file < 0 || !top_can(t->file))
-            fail(a.process, "what it records cannot be streamed: prof window keeps it");
-        else if (top_open(t, stdout)) status = follow(t, looks, &a);
+    else if (open_now && !asking_streams(&a))
+        fail(a.process, "what it records cannot be streamed: prof window keeps it");
+    else if (open_now && !foreign_read(&a.other, "trace.raw", -1, UINT64_MAX))
+        fail(a.process, "its stream cannot be read: %s", strerror(errno));
+    else if (open_now && top_open(t, stdout)) {
+        t->file = a.other.line;
+        t->comes = true;
+        status = follow(t, looks, &a);
+        t->file = -1;
+        top_close(t);
     }
     asking_end(&a);
-    if (status == EXIT_OK) top_close(t);
+    asking_close(&a);
     tree_remove(r.folder);
     return status;
 }

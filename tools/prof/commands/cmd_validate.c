@@ -27,16 +27,16 @@ typedef enum rule {
     RULE_JSON, RULE_CUT, RULE_OPEN, RULE_FIELDS, RULE_CATEGORY, RULE_TIME, RULE_NUMBER, RULE_TEXT,
     RULE_KEYS, RULE_IDS, RULE_PAIRS, RULE_OVERLAP, RULE_ORDER, RULE_FLOW, RULE_LAUNCH, RULE_WAIT_ID,
     RULE_SYNC, RULE_WAIT_PAST, RULE_COLLECTIVE, RULE_BACKWARD, RULE_STREAM, RULE_ZERO,
-    RULE_LOSSES, RULES
+    RULE_FAR, RULE_LOSSES, RULES
 } rule;
 
 static const struct { const char *name; bool is_error; const char *text; } rules[RULES] = {
     {"json", true, "the file is strict JSON: no comma before a bracket, and so on"},
     {"cut", true, "the file does not end early"},
     {"open", false, "an array of events ends with ]"},
-    {"fields", true, "a complete event has name, ph, pid, tid, ts and dur"},
+    {"fields", true, "a complete event has name, ph, pid, tid, ts and dur, others but M a ts"},
     {"category", false, "a complete event has a cat: readers of PyTorch's traces go by it"},
-    {"time", true, "no ts or dur is below 0"},
+    {"time", true, "no ts or dur is below 0, no end is before its begin"},
     {"number", true, "no NaN or Infinity; times, pids and tids are numbers"},
     {"text", true, "texts are UTF-8, without raw control characters and halves of characters"},
     {"keys", false, "an event has no key twice"},
@@ -53,6 +53,7 @@ static const struct { const char *name; bool is_error; const char *text; } rules
     {"backward", true, "no two backward ops of a thread share a sequence number"},
     {"stream", false, "no kernel, copy or fill lasts beyond the begin of the next of its stream"},
     {"zero", false, "no kernel, copy or fill begins at 0 where all others are far from it"},
+    {"far", false, "no event begins or ends a year or more from all others, or lasts ten"},
     {"losses", false, "the trace's head tells of nothing dropped, cut or mended"}
 };
 
@@ -104,6 +105,7 @@ typedef struct checker {
     trace_pairs *pairs;
     uint64_t without_cat, first_without_cat;
     odd_works odd;
+    far_times far, all_times;    /* of works, and of all */
     uint64_t first_over, first_at_zero;          /* their offsets */
 } checker;
 
@@ -142,13 +144,15 @@ static void check_fields(checker *c, const trace_event *event) {
     };
     bool filler = event->raw.size == 2;         /* {}, which JAX and rocprof write */
     if (!event->phase && !filler) find(c, RULE_FIELDS, event->offset, "%s has no ph", shown(event));
+    if (event->ts_ns < 0 && event->phase && event->phase != 'M')
+        find(c, RULE_TIME, event->offset, "%s has a ts below 0", shown(event));
+    if (event->phase && !strchr("MX", event->phase) && !(event->has & TRACE_HAS_TS))
+        find(c, RULE_FIELDS, event->offset, "%s has no ts", shown(event));
     if (event->phase != 'X') return;
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (!(event->has & fields[i].bit))
             find(c, RULE_FIELDS, event->offset, "%s has no %s", shown(event), fields[i].name);
     if (!(event->has & TRACE_HAS_CAT) && !c->without_cat++) c->first_without_cat = event->offset;
-    if (event->ts_ns < 0)
-        find(c, RULE_TIME, event->offset, "%s has a ts below 0", shown(event));
     const struct { int64_t id; bool is_text; const char *name; } ids[] = {
         {event->pid, event->pid_text.data != NULL, "pid"},
         {event->tid, event->tid_text.data != NULL, "tid"}
@@ -162,13 +166,14 @@ static void check_fields(checker *c, const trace_event *event) {
                  (long long)ids[i].id);
 }
 
+/* Of a process: ranks that prof merge put into one file all have a device 0. */
 static uint32_t stream_of(checker *c, const trace_event *event) {
     int64_t device = event->pid, stream = event->tid;
     trace_arg_int(event, "device", &device);
     trace_arg_int(event, "stream", &stream);
     bool is_new;
-    uint64_t *number = map_put(&c->streams, hash_mix((uint64_t)device + 1) + (uint64_t)stream,
-                               &is_new);
+    uint64_t key = hash_mix((uint64_t)event->pid) * 31 + (uint64_t)device + 1;
+    uint64_t *number = map_put(&c->streams, hash_mix(key) + (uint64_t)stream, &is_new);
     if (is_new) *number = c->streams.count - 1;
     return (uint32_t)*number;
 }
@@ -187,7 +192,7 @@ static void add_launched(checker *c, const trace_event *event, int64_t id, bool 
 static void add_work(checker *c, const trace_event *event) {
     int64_t id;
     add_to_stream(c, event, false);
-    odd_note(&c->odd, event->ts_ns, event->ts_ns + event->dur_ns);
+    far_note(&c->far, event->ts_ns, event->ts_ns + event->dur_ns, 0);
     if (event->kind == TRACE_KERNEL && trace_correlation(event, &id))
         add_launched(c, event, id, false);
 }
@@ -203,6 +208,7 @@ static void add_launch(checker *c, const trace_event *event) {
 }
 
 static void add_timed(checker *c, const trace_event *event) {
+    far_note(&c->all_times, event->ts_ns, event->ts_ns + event->dur_ns, event->offset);
     sorter_add(c->events, &(open_event){
         event->ts_ns, event->ts_ns + event->dur_ns, event->offset, trace_thread(&c->threads, event)
     });
@@ -242,8 +248,7 @@ static void check_collective(checker *c, const trace_event *event) {
     static const char *const needed[] = {
         "Collective name", "dtype", "In msg nelems", "Out msg nelems", "Group size"
     };
-    bool kernel = event->kind == TRACE_KERNEL && event->name.size > 4 &&
-                  memcmp(event->name.data, "nccl", 4) == 0;
+    bool kernel = event->kind == TRACE_KERNEL && text_begins(event->name, "nccl");
     if (!kernel && !text_is(event->name, "record_param_comms")) return;
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
         if (trace_arg(event, needed[i])) continue;
@@ -253,10 +258,8 @@ static void check_collective(checker *c, const trace_event *event) {
 }
 
 static void check_backward(checker *c, const trace_event *event) {
-    static const char evaluate[] = "autograd::engine::evaluate_function";
     int64_t thread, sequence;
-    if (event->name.size < sizeof evaluate - 1 ||
-        memcmp(event->name.data, evaluate, sizeof evaluate - 1) != 0 ||
+    if (!text_begins(event->name, "autograd::engine::evaluate_function") ||
         !trace_arg_int(event, KEY_FWD_THREAD, &thread) || thread <= 0 ||
         !trace_arg_int(event, KEY_SEQUENCE, &sequence) || sequence < 0) return;
     bool is_new;
@@ -281,11 +284,17 @@ static void check_wait(checker *c, const trace_event *event) {
     if (on_stream) add_to_stream(c, event, true);
 }
 
-/* Begins without an end, of those that are over. */
+/* Those that are over: begins without an end, ends before their begins. */
 static void check_open(checker *c) {
-    for (trace_event event; pairs_next(c->pairs, &event); )
+    for (trace_event event; pairs_next(c->pairs, &event); ) {
+        far_note(&c->all_times, event.ts_ns, event.ts_ns + event.dur_ns, event.offset);
         if (!event.end_offset)
             find(c, RULE_PAIRS, event.offset, "%s begins and has no end", shown(&event));
+        else if (event.dur_ns < 0)
+            find(c, RULE_TIME, event.end_offset, "%s ends %lld ns before its begin at %s %llu",
+                 shown(&event), -(long long)event.dur_ns, c->unit,
+                 (unsigned long long)event.offset);
+    }
 }
 
 static void check_pair(checker *c, const trace_event *event) {
@@ -299,8 +308,11 @@ static void check_event(checker *c, const trace_event *event) {
     check_fields(c, event);
     check_pair(c, event);
     check_flow(c, event);
+    bool timed = event->has & TRACE_HAS_TS, alone = !strchr("MX", event->phase);
+    if (timed && alone && !trace_is_half(event->phase))
+        far_note(&c->all_times, event->ts_ns, event->ts_ns, event->offset);
     if (event->phase != 'X') return;
-    if (event->has & TRACE_HAS_TS) add_timed(c, event);
+    if (timed) add_timed(c, event);
     check_collective(c, event);
     check_backward(c, event);
     check_wait(c, event);
@@ -403,7 +415,7 @@ static void check_waits(checker *c) {
         if (k.stream != stream) count = 0;
         if (!k.is_wait) {
             uint64_t over = c->odd.over, at_zero = c->odd.at_zero;
-            odd_take(&c->odd, k.stream, k.start_ns, k.end_ns);
+            odd_take(&c->odd, &c->far, k.stream, k.start_ns, k.end_ns);
             if (!over && c->odd.over) c->first_over = count ? last[(count - 1) % LAST].offset : 0;
             if (!at_zero && c->odd.at_zero) c->first_at_zero = k.offset;
             last[count++ % LAST] = k;
@@ -426,6 +438,13 @@ static void check_odd(checker *c) {
     if (c->odd.at_zero)
         find(c, RULE_ZERO, c->first_at_zero, "the first of %llu that begin at 0, far from all "
              "others", (unsigned long long)c->odd.at_zero);
+    const far_group *most = far_main(&c->all_times);
+    for (unsigned i = 0; i < c->all_times.count; i++) {
+        const far_group *g = &c->all_times.groups[i];
+        if (g != most)
+            find(c, RULE_FAR, g->where, "the first of %llu that begin or end a year or more from "
+                 "all others", (unsigned long long)g->count);
+    }
     odd_free(&c->odd);
 }
 
@@ -438,8 +457,9 @@ static void check_defects(checker *c, const trace_reader *reader) {
         {TRACE_DUPLICATE_KEY, RULE_KEYS, "keys twice in an event"},
         {TRACE_BAD_NUMBER, RULE_NUMBER, "times, pids or tids that are no numbers"},
         {TRACE_NEGATIVE, RULE_TIME, "durations below 0"},
+        {TRACE_ENDLESS, RULE_FAR, "durations of ten years or more"},
         {TRACE_NOT_OBJECT, RULE_FIELDS, "events that are not objects"},
-        {TRACE_COMMA, RULE_JSON, "commas before a closing bracket"},
+        {TRACE_COMMA, RULE_JSON, "commas beside a bracket"},
         {TRACE_BROKEN, RULE_JSON, "events that are no JSON"}
     };
     for (size_t i = 0; i < sizeof defects / sizeof *defects; i++)

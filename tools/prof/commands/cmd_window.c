@@ -37,20 +37,21 @@ static bool seconds_of(const char *option, const char *text, double *seconds) {
 
 /* The window; false: there was none. */
 static bool record_window(asking *a, recording *r, double seconds, uint32_t steps) {
-    const char *inside;
-    if (!asking_folder(a, r, &inside)) return false;
-    r->notes.folder = r->folder;
-    a->notes = &r->notes;
-    bool open = asking_begin(a, inside, steps);
+    if (!asking_folder(a, r)) return false;
+    bool open = asking_begin(a, steps);
     double begin = seconds_now();
     if (open) asking_wait(a, seconds);
     double lasted = seconds_now() - begin;
     bool ended = open && asking_over(a);
     asking_end(a);
-    if (ended && record_find(a->notes, "start", 0, 0) && !record_find(a->notes, "over", 0, 0))
+    if (asking_babbles(a)) r->failed = true;
+    else if (ended && record_find(&a->notes, "start", 0, 0) &&
+             !record_find(&a->notes, "over", 0, 0))
         warn(a->process, "it ended while the window was open");
     else if (open && !steps && seconds < 1e6 && lasted < seconds && !interrupted())
         warn(a->process, "it ended, and the window with it: after %.3g of %g s", lasted, seconds);
+    if (open) asking_take(a, r, (uint64_t)(lasted + 2) << 32);   /* 4 GiB/s: more than there are */
+    asking_close(a);
     return open;
 }
 
@@ -83,7 +84,7 @@ static int run(int argc, char **argv) {
     r.is_default = !r.output;
     if (!r.output) r.output = "trace.raw";
     if (!asking_open(&a, argv[1])) return EXIT_BAD;
-    snprintf(exe, sizeof exe, "/proc/%ld/exe", a.pid);
+    snprintf(exe, sizeof exe, "/proc/self/fd/%d/exe", a.other.process);
     if (!recording_check(r.output, exe)) return EXIT_BAD;
     r.program = a.process;
     r.child = (pid_t)a.pid;

@@ -13,6 +13,7 @@
 typedef struct recording {
     const char *program, *output, *sort;
     bool is_default;                     /* the output: it ends as what the program writes does */
+    file_state was, was_json;            /* the output at the start, and trace.json */
     int64_t limit, most;                 /* rows; zones of what is made of a stream */
     bool with_report;
     bool heap;                           /* tells what is allocated, by a preloaded library */
@@ -34,8 +35,8 @@ typedef struct recording {
 bool recording_check(const char *path, const char *program);
 /* A folder beside the output, else where temporary files are. Nobody else may look into it. */
 bool recording_open(recording *r);
-/* PROF_TRACE: a file for each process in the folder, in whose name %% stands for %. */
-void recording_pattern(const char *folder, char pattern[2 * PATH_ROOM]);
+/* PROF_TRACE: that file in the folder, in whose name %% stands for %. */
+void recording_pattern(const char *folder, const char *file, char pattern[2 * PATH_ROOM]);
 /* What is there then, if any; the exit status. */
 int recording_end(recording *r, bool any);
 

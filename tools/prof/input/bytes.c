@@ -20,6 +20,10 @@ bool bytes_open(bytes *b, const char *path, json_scan *text) {
                     "directories, too)"), false;
     }
     input_note(&status);
+    b->path = path;
+    b->status = status;
+    b->as_json = 1;
+    input_read(&status, path, 0, 1);
     b->file = unpack_open(fd);
     b->file_size = S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
     b->room = text->buffer = allocate(ROOM + PADDING);
@@ -57,6 +61,7 @@ bool bytes_more(bytes *b, json_scan *t) {
     }
     t->used += (size_t)got;
     memset(t->buffer + t->used, 0, PADDING);
+    input_read(&b->status, b->path, t->base + t->used, b->as_json);
     uint64_t done = b->file_size ? unpack_offset(b->file) : t->base + t->used;
     progress("reading", done, b->file_size);
     return true;

@@ -3,6 +3,8 @@
 #ifndef PROF_BYTES_H
 #define PROF_BYTES_H
 
+#include <sys/stat.h>
+
 #include "input/json_scan.h"
 #include "input/unpack.h"
 
@@ -13,6 +15,9 @@ enum { CHUNK = TRACE_CHUNK };    /* read at a time */
 
 typedef struct bytes {
     unpacker *file;
+    const char *path;
+    struct stat status;
+    unsigned as_json;            /* bytes of JSON that one of its own is */
     uint64_t file_size;          /* packed; 0: unknown */
     char *room;                  /* for the text, PADDING zeros behind it */
     size_t capacity;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "input/far_times.h"
+
 /* ---- Arguments ---- */
 
 static bool same_text(trace_text a, trace_text b) {
@@ -119,7 +121,8 @@ static inline const char *skip_event_key(chrome_scan *s, const char *p, event_ke
 #undef KEY
 }
 
-/* ts and dur: false only for what does not fit 64 bits. */
+/* ts and dur: false only for what does not fit 64 bits, which a dur may: see
+   chrome_bound_time. */
 static bool read_time(chrome_scan *s, trace_text value, int64_t *ns, uint32_t *has, uint32_t bit) {
     if (json_ns(value, ns)) {
         *has |= bit;
@@ -143,7 +146,11 @@ static bool read_member(chrome_scan *s, trace_event *event, event_key key, trace
     bool text = json_is_text(value), good = text;
     switch (key) {
     case KEY_TS: return read_time(s, value, &event->ts_ns, &event->has, bit);
-    case KEY_DUR: return read_time(s, value, &event->dur_ns, &event->has, bit);
+    case KEY_DUR:
+        if (read_time(s, value, &event->dur_ns, &event->has, bit)) return true;
+        event->dur_ns = value.data[text] == '-' ? INT64_MIN : INT64_MAX;
+        good = true;
+        break;
     case KEY_PID:
         if (!(good = read_id(value, &event->pid, &event->pid_text)))
             defect(&s->json, TRACE_BAD_NUMBER);
@@ -208,6 +215,14 @@ static bool has_times(const trace_event *event) {
     return (event->has & needs) == needs;
 }
 
+trace_defect chrome_bound_time(const chrome_scan *s, trace_event *event) {
+    bool endless = event->dur_ns >= 10 * FAR_YEAR_NS && !s->amounts;
+    trace_defect odd = event->dur_ns < 0 ? TRACE_NEGATIVE :
+                       endless ? TRACE_ENDLESS : TRACE_DEFECTS;
+    if (odd != TRACE_DEFECTS) event->dur_ns = 0;
+    return odd;
+}
+
 const char chrome_no_times[] = "with this event times do not fit 64 bits of nanoseconds";
 
 /* The members from the event's `{` on, to behind it. */
@@ -244,13 +259,11 @@ const char *chrome_event(chrome_scan *s, const char *p, trace_event *event) {
     event->raw = (trace_text){begin, (size_t)(p - begin)};
     event->args = s->args;
     if (event->phase == 'X') event->kind = trace_kind_of(event->cat);
+    trace_defect odd = chrome_bound_time(s, event);
+    if (odd != TRACE_DEFECTS) defect(&s->json, odd);
     if (!chrome_times_fit(s, event->ts_ns, event->dur_ns))
         return stop(&s->json, BAD, begin, chrome_no_times);
     if (!has_times(event)) defect(&s->json, TRACE_NO_TIME);
-    if (event->dur_ns < 0) {
-        event->dur_ns = 0;
-        defect(&s->json, TRACE_NEGATIVE);
-    }
     if (s->json.escapes) event->has |= TRACE_HAS_ESCAPES;
     return p;
 }

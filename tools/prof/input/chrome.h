@@ -14,6 +14,7 @@ typedef struct chrome_scan {
     size_t arg_capacity;
     map keys;                    /* of args, the first `mapped` of them: see argument_with */
     size_t mapped;
+    bool amounts;                /* times may be counts: of a format that is not JSON */
     char *decoded;
     size_t decoded_capacity;
     mended mended;               /* the element, when it was none of JSON: see chrome_mend_event */
@@ -24,6 +25,8 @@ typedef struct chrome_scan {
 const char *chrome_event(chrome_scan *s, const char *p, trace_event *event);
 /* Decodes the event's texts that hold escapes, where any has. */
 void chrome_decode(chrome_scan *s, trace_event *event);
+/* Gives what cannot last so long no length, and says what it is; TRACE_DEFECTS: nothing. */
+trace_defect chrome_bound_time(const chrome_scan *s, trace_event *event);
 /* Ends fit 64 bits too, and so does what lies between any two times of the trace, and 0. */
 bool chrome_times_fit(chrome_scan *s, int64_t ts_ns, int64_t dur_ns);
 extern const char chrome_no_times[];     /* what is said where they do not */

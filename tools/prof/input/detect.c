@@ -29,6 +29,8 @@ static const char callgrind[] = "this is callgrind's: callgrind_annotate and KCa
                                 "it";
 static const char ctf[] = "this is CTF, as LTTng writes it: babeltrace2 and Trace Compass "
                           "read it";
+static const char rocprof[] = "this is a table of rocprofv3: --output-format json or rocpd makes "
+                              "files that prof reads";
 static const char tracy[] = "this is Tracy's: tracy-profiler shows it";
 static const char unreal[] = "this is a trace of Unreal Engine: Unreal Insights shows it";
 static const char zlib[] = "this is packed by zlib: pigz -dc FILE | prof COMMAND -";
@@ -66,6 +68,9 @@ static const struct { const char *magic; size_t size; const char *what; } others
     OTHER("\x28\xB5\x2F\xFD", "this is packed by zstd: zstd -dc FILE | prof COMMAND -"),
     OTHER("\x04\x22\x4D\x18", "this is packed by lz4: lz4 -dc FILE | prof COMMAND -"),
     OTHER("\x78\x01", zlib), OTHER("\x78\x9C", zlib), OTHER("\x78\xDA", zlib),
+    OTHER("\"Kind\",\"Agent_Id\",", rocprof), OTHER("\"Domain\",\"Function\",", rocprof),
+    OTHER("Device_id,kernel_name,", "this is msprof's table of tasks: prof reads op_summary.csv, "
+          "which lies beside it"),
     OTHER("Device_id,OP Type,", "these are Ascend's sums: prof reads trace_view.json and "
           "kernel_details.csv, which lie beside it"),
     OTHER("(dp", pickled), OTHER("}q", pickled),
@@ -107,7 +112,7 @@ const char *detect_other_key(trace_text key) {
         {"segments", "this is a memory snapshot of torch.cuda.memory as JSON: prof memory "
                      "reads the pickle that _dump_snapshot writes"}
     };
-    if (key.size >= 4 && memcmp(key.data, "step", 4) == 0)
+    if (text_begins(key, "step"))
         return "this seems to be Ascend's communication_matrix.json, which has no times: prof "
                "ranks reads communication.json, which lies beside it";
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)

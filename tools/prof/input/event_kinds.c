@@ -226,7 +226,7 @@ static bool is_around_ops(const event_kinds *k, const trace_event *event) {
     static const char *const words[] = {"while", "conditional", "call", NULL};
     for (size_t i = 0; words[i]; i++) {
         size_t size = strlen(words[i]);
-        if (event->name.size < size || memcmp(event->name.data, words[i], size) != 0 ||
+        if (!text_begins(event->name, words[i]) ||
             (event->name.size > size && event->name.data[size] != '.')) continue;
         return bits_of(k, thread_key(event->pid, event->tid)) & IS_OPS;
     }
@@ -235,9 +235,7 @@ static bool is_around_ops(const event_kinds *k, const trace_event *event) {
 
 /* Of clang's -ftime-trace: "Total Backend", a row for each name, from 0 on. */
 static bool is_total(const trace_event *event) {
-    static const char start[] = "Total ";
-    return !event->cat.size && event->name.size >= sizeof start - 1 &&
-           memcmp(event->name.data, start, sizeof start - 1) == 0 && trace_arg(event, "avg ms");
+    return !event->cat.size && text_begins(event->name, "Total ") && trace_arg(event, "avg ms");
 }
 
 /* Ascend tells what its tasks are. One that waits or signals keeps no unit busy. */
@@ -270,9 +268,7 @@ static uint8_t guessed_kind(event_kinds *k, trace_event *event) {
 
 /* Of XPU: it lies around the kernel that it names. */
 static bool is_metrics(const trace_event *event) {
-    static const char start[] = "metrics: ";
-    return event->kind == TRACE_KERNEL && event->name.size >= sizeof start - 1 &&
-           memcmp(event->name.data, start, sizeof start - 1) == 0;
+    return event->kind == TRACE_KERNEL && text_begins(event->name, "metrics: ");
 }
 
 void kinds_odd(event_kinds *k, trace_event *event) {
@@ -281,6 +277,7 @@ void kinds_odd(event_kinds *k, trace_event *event) {
     else if (kinds_asks(event)) event->kind = guessed_kind(k, event);
     else if (is_metrics(event)) event->kind = leave_out(k, event);
     else if (is_stretch(k, event)) event->kind = TRACE_TASK;
+    else if (event->kind == TRACE_COUNTED) event->dur_ns = 0, k->counted++;
 }
 
 void kinds_tell(const event_kinds *k, const char *path) {
@@ -288,6 +285,9 @@ void kinds_tell(const event_kinds *k, const char *path) {
     if (k->repeated)
         warn(path, "%llu events, as '%s', repeat those of other rows: not counted",
              (unsigned long long)k->repeated, k->first_repeated);
+    if (k->counted)
+        warn(path, "%llu ranges of counters (cuda_profiler_range), whose times Kineto makes up: "
+             "they count as calls without time", (unsigned long long)k->counted);
     if (!k->guess_count) return;
     char text[512];
     size_t used = 0;

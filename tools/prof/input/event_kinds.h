@@ -15,6 +15,7 @@ typedef struct event_kinds {
     struct { uint64_t count[2]; } *guesses;
     size_t guess_count, guess_capacity;
     uint64_t repeated;           /* events left out, as they repeat others */
+    uint64_t counted;            /* TRACE_COUNTED */
     char first_repeated[64];     /* the name of one */
 } event_kinds;
 
@@ -28,7 +29,8 @@ void kinds_odd(event_kinds *k, trace_event *event);
    all. */
 static inline void kinds_take(event_kinds *k, trace_event *event) {
     bool metrics = event->kind == TRACE_KERNEL && event->name.size && *event->name.data == 'm';
-    if (event->phase == 'M' || (event->phase == 'X' && (!event->kind || k->own || metrics)))
+    bool odd = !event->kind || k->own || metrics || event->kind == TRACE_COUNTED;
+    if (event->phase == 'M' || (event->phase == 'X' && odd))
         kinds_odd(k, event);
 }
 void kinds_tell(const event_kinds *k, const char *path);     /* what was guessed and left out */

@@ -1,8 +1,35 @@
 /* What sources have made: see event_source.h. */
 #include "input/event_source.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+void queue_odd(event_queue *q, const char *field, const char *unit, uint64_t where,
+               const char *format, ...) {
+    va_list more;
+    if (q->odd++) return;
+    int used = snprintf(q->first_odd, sizeof q->first_odd, "%.60s of %s %llu ", field, unit,
+                        (unsigned long long)where);
+    va_start(more, format);
+    vsnprintf(q->first_odd + used, sizeof q->first_odd - (size_t)used, format, more);
+    va_end(more);
+}
+
+bool queue_fits(event_queue *q, const char *field, const char *unit, uint64_t where, int64_t number,
+                uint64_t most) {
+    bool fits = number >= 0 && (uint64_t)number <= most;
+    if (!fits)
+        queue_odd(q, field, unit, where, "is %lld, not 0 to %llu", (long long)number,
+                  (unsigned long long)most);
+    return fits;
+}
+
+void queue_no_number(event_queue *q, const char *field, uint64_t byte, trace_text value) {
+    if (value.size && *value.data == '"') queue_odd(q, field, "byte", byte, "is a text");
+    else queue_odd(q, field, "byte", byte, "is %.*s", value.size < 40 ? (int)value.size : 40,
+                   value.data);
+}
 
 static queued *add_item(event_queue *q, trace_item item) {
     GROW(q->items, q->count, q->capacity);

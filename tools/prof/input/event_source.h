@@ -23,6 +23,8 @@ typedef struct event_queue {
     bool left_out;               /* the file holds something that the source does not read */
     bool as_ended;               /* see trace_reader.h: it is so */
     bool failed;                 /* it cannot be read on, as the source has reported */
+    uint64_t odd;                /* what the file cannot mean, and the first: see queue_odd */
+    char first_odd[200];
 } event_queue;
 
 /* A new event, to be filled in before the next one is asked for. Its texts are to last as long as
@@ -51,6 +53,16 @@ trace_text queue_clean(event_queue *q, trace_text text);     /* the same, clean 
 trace_text queue_decoded(event_queue *q, trace_text json);   /* the same, of a quoted text */
 void queue_member(event_queue *q, trace_text key, trace_text value);
 void queue_members(event_queue *q, trace_text object);       /* those of a JSON text */
+/* What a file says of itself is used where it fits alone. What does not is counted, and told behind
+   the end with its field and where it stands ("byte" 9, "row" 3): the caller leaves out what has
+   it. */
+void queue_odd(event_queue *q, const char *field, const char *unit, uint64_t where,
+               const char *format, ...) PRINTF_LIKE(5, 6);
+/* The same of an index, count, size or offset: is it 0 to `most`? */
+bool queue_fits(event_queue *q, const char *field, const char *unit, uint64_t where, int64_t number,
+                uint64_t most);
+/* The same of what is no number that could be meant, as a time of 1e300. */
+void queue_no_number(event_queue *q, const char *field, uint64_t byte, trace_text value);
 /* The next item, which lasts until the next call. NULL: there is none. */
 queued *queue_next(event_queue *q);
 void queue_free(event_queue *q);
@@ -85,6 +97,7 @@ typedef struct source_desc {
     int fd;                      /* of a plain file whose bytes begin at `begin`; -1: it is none */
     off_t begin;
     bool as_ended;               /* see trace_reader.h */
+    struct losses *losses;       /* what the file tells of them, before the first event */
     bool live;                   /* events are wanted as the bytes come, whatever comes behind */
 } source_desc;
 

@@ -92,13 +92,22 @@ static void push_lines(void *source, const void *bytes, size_t size) {
 
 /* ---- The whole ---- */
 
+/* Frames may have brackets of their own: [unknown];f 12. */
+static bool is_json(const char *first, size_t length) {
+    size_t at = 1;
+    while (at < length && (first[at] == ' ' || first[at] == '\t')) at++;
+    return length && (*first == '[' || *first == '{') &&
+           (at >= length || strchr("[]{}\"-0123456789", first[at]));
+}
+
 static int is_folded(const void *bytes, size_t size) {
     const char *first = bytes, *stop = memchr(first, '\n', size);
     size_t length = stop ? (size_t)(stop - first) : size;
     for (size_t i = 0; i < length; i++)
         if ((unsigned char)first[i] < ' ' && first[i] != '\r' && first[i] != '\t') return 0;
     if (length && first[length - 1] == '\r') length--;
-    return *first != '[' && *first != '{' && count_of(first, length) != NULL;
+    if (is_json(first, length)) return 0;
+    return count_of(first, length) ? 1 : stop ? 0 : -1;          /* a long line's end may come */
 }
 
 static void *open_folded(const source_desc *desc) {

@@ -1,24 +1,21 @@
 /* Profiles of nvprof, of Nsight Systems and of AMD's rpd, which are SQLite, as events: a table
-   after another. rpd's tables are defined in rocpd_python/rocpd/schema.py of
-   ROCm/rocmProfileData. */
-#include <sqlite3.h>
+   after another; those of rocprofv3 are rocpd.c's. rpd's tables are defined in
+   rocpd_python/rocpd/schema.py of ROCm/rocmProfileData. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "input/event_source.h"
-
-/* ---- Rows of a table, by the names of its columns; what a version does not have is absent ---- */
-
-typedef struct rows { sqlite3_stmt *statement; } rows;
+#include "input/database.h"
+#include "input/losses.h"
+#include "input/rocpd.h"
 
 typedef struct span { const char *category, *name; int64_t pid, tid, start_ns, end_ns; } span;
 
 typedef struct importer {
     event_queue *to;
-    sqlite3 *db;
-    const char *path;
+    database db;
     bool nsys, rpd;
+    rocpd *rocpd;                /* NULL: it is none of rocprofv3 */
+    losses *losses;
     arena memory;
     map strings;                /* id -> text's number + 1 */
     interner texts;
@@ -32,78 +29,13 @@ typedef struct importer {
     bool is_open;               /* by: */
     rows rows;
     map launches;               /* rpd: work -> the call that launched it */
+    map forwards;               /* sequence number -> forward op's number in begun + 1; 0: joined */
+    span *begun;
+    size_t begun_count, begun_capacity;
     map open;                   /* id of a marker -> its number in starts + 1 */
     span *starts;
     size_t start_count, start_capacity;
 } importer;
-
-static void stop(importer *m, const char *table) {
-    if (!m->to->failed) fail(m->path, "table %s: %s", table, sqlite3_errmsg(m->db));
-    m->to->failed = true;
-}
-
-static bool has_table(importer *m, const char *name) {
-    sqlite3_stmt *statement;
-    static const char query[] =           /* a view or a virtual table runs what the file says */
-        "SELECT 1 FROM sqlite_master WHERE name = ? AND type = 'table' AND rootpage > 0";
-    if (sqlite3_prepare_v2(m->db, query, -1, &statement, NULL) != SQLITE_OK)
-        return stop(m, "sqlite_master"), false;
-    int result = sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
-    if (result == SQLITE_OK) result = sqlite3_step(statement);
-    if (result != SQLITE_ROW && result != SQLITE_DONE) stop(m, "sqlite_master");
-    sqlite3_finalize(statement);
-    return result == SQLITE_ROW;
-}
-
-static bool has_column(importer *m, const char *table, const char *name) {
-    return sqlite3_table_column_metadata(m->db, "main", table, name, NULL, NULL, NULL, NULL,
-                                         NULL) == SQLITE_OK;
-}
-
-/* names end with NULL; what the table does not have is NULL. false: there is no such table. */
-static bool rows_open(importer *m, rows *r, const char *table, const char *order,
-                      const char *const *names) {
-    char query[640];
-    size_t used = 0;
-    if (m->to->failed || !has_table(m, table)) return false;
-    for (int i = 0; names[i]; i++) {
-        const char *quote = has_column(m, table, names[i]) ? "\"" : "";
-        used += (size_t)snprintf(query + used, sizeof query - used, "%s%s%s%s",
-                                 i ? ", " : "SELECT ", quote, *quote ? names[i] : "NULL", quote);
-    }
-    snprintf(query + used, sizeof query - used, " FROM %s%s%s", table, order ? " ORDER BY " : "",
-             order ? order : "");
-    bool good = sqlite3_prepare_v2(m->db, query, -1, &r->statement, NULL) == SQLITE_OK;
-    if (!good) stop(m, table);
-    return good;
-}
-
-/* false at the end, when the rows are closed. */
-static bool rows_next(importer *m, rows *r, const char *table) {
-    int result = sqlite3_step(r->statement);
-    if (result == SQLITE_ROW && !m->to->failed) return true;
-    if (result != SQLITE_DONE) stop(m, table);
-    sqlite3_finalize(r->statement);
-    return false;
-}
-
-static bool has_value(const rows *r, int i) {
-    return sqlite3_column_type(r->statement, i) != SQLITE_NULL;
-}
-
-static int64_t number(const rows *r, int i, int64_t otherwise) {
-    int64_t found = sqlite3_column_int64(r->statement, i);
-    return found || has_value(r, i) ? found : otherwise;         /* none is 0, too */
-}
-
-/* NULL: there is none, or no memory for it, which ends the import. */
-static const char *text_at(importer *m, const rows *r, int i) {
-    const unsigned char *found = NULL;
-    if (!has_value(r, i)) return NULL;
-    found = sqlite3_column_text(r->statement, i);
-    if (!found) stop(m, "a text");
-    return (const char *)found;
-}
 
 /* ---- Texts, processes ---- */
 
@@ -113,11 +45,11 @@ static void read_strings(importer *m) {
     static const char *const rpd[] = {"id", "string", NULL};
     const char *table = m->rpd ? "rocpd_string" : m->nsys ? "StringIds" : "StringTable";
     rows r;
-    if (!rows_open(m, &r, table, NULL, m->rpd ? rpd : m->nsys ? nsys : nvprof)) return;
-    while (rows_next(m, &r, table)) {
-        const char *value = text_at(m, &r, 1);
+    if (!rows_open(&m->db, &r, table, NULL, m->rpd ? rpd : m->nsys ? nsys : nvprof)) return;
+    while (rows_next(&r)) {
+        const char *value = row_text(&r, 1);
         if (value)
-            *map_put(&m->strings, (uint64_t)number(&r, 0, 0), NULL) =
+            *map_put(&m->strings, (uint64_t)row_int(&r, 0, 0), NULL) =
                 intern_clean(&m->texts, text_of(value)) + UINT64_C(1);
     }
 }
@@ -169,17 +101,61 @@ static trace_event *add_event(importer *m, char phase, const span *s, int64_t ns
     return event;
 }
 
+/* The number of ", seq = 5" or ", seq=5" in a name, or of what was stashed for the backward pass:
+   ", stashed seq=5". NULL: none; else where it begins. */
+static const char *sequence_in(const char *name, bool *stashed, int64_t *number) {
+    static const char *const keys[] = {", stashed seq", ", seq"};
+    for (int i = 0; i < 2; i++) {
+        const char *at = strstr(name, keys[i]), *p = at ? at + strlen(keys[i]) : NULL;
+        char *end;
+        if (!p) continue;
+        p += strspn(p, " ");
+        if (*p != '=') continue;
+        *number = strtoll(p + 1, &end, 10);
+        *stashed = i == 0;
+        if (end > p + 1) return at;
+    }
+    return NULL;
+}
+
+/* An arrow from the last forward op of this number to its first backward op. */
+static void join_backward(importer *m, const span *s, int64_t sequence) {
+    static const char arrow[] = "fwdbwd";
+    uint64_t *forward = map_get(&m->forwards, (uint64_t)sequence);
+    if (!forward || !*forward) return;
+    span from = m->begun[*forward - 1], to = *s;
+    *forward = 0;
+    from.category = from.name = to.category = to.name = arrow;
+    for (int end = 0; end < 2; end++) {
+        trace_event *event = add_event(m, end ? 'f' : 's', end ? &to : &from,
+                                       end ? to.start_ns : from.start_ns);
+        queue_end_args(m->to, event);
+        queue_id(m->to, event, sequence);
+        if (end) event->bp = (trace_text){"\"e\"", 3};
+    }
+}
+
+static void note_forward(importer *m, const span *s, int64_t sequence) {
+    GROW(m->begun, m->begun_count, m->begun_capacity);
+    m->begun[m->begun_count++] = *s;
+    *map_put(&m->forwards, (uint64_t)sequence, NULL) = m->begun_count;
+}
+
 /* "aten::mm, seq = 5, op_id = 9, sizes = [[2, 3], [3, 4]], input_op_ids = ..." of emit_nvtx. */
 static bool put_op(importer *m, const span *s) {
-    const char *seq = strstr(s->name, ", seq = "), *sizes = strstr(s->name, ", sizes = [");
+    bool stashed = false;
+    int64_t sequence = 0;
+    const char *seq = sequence_in(s->name, &stashed, &sequence);
+    const char *sizes = strstr(s->name, ", sizes = [");
     const char *op = strstr(s->name, ", op_id = "), *end = seq ? seq : op ? op : sizes;
     if (!end) return false;
+    if (seq && !stashed) note_forward(m, s, sequence);
+    else if (seq) join_backward(m, s, sequence);
     span named = *s;
     named.category = "cpu_op";
     named.name = kept(m, (trace_text){s->name, (size_t)(end - s->name)});
     trace_event *event = add_event(m, 'X', &named, s->start_ns);
-    if (seq)
-        queue_int(m->to, KEY_SEQUENCE, strtoll(seq + 8, NULL, 10));
+    if (seq) queue_int(m->to, KEY_SEQUENCE, sequence);
     if (sizes) {
         const char *from = sizes + 10, *p = from;
         int depth = 0;
@@ -217,13 +193,14 @@ static const char *const nvtx_names[] = {"start", "end", "eventType", "text", "t
 
 static void take_nvtx(importer *m, const rows *r) {
     enum { MARK = 34, PUSH_POP = 59, START_END = 60 };
-    int64_t type = number(r, 2, PUSH_POP), thread = number(r, 5, 0);
-    const char *name = text_at(m, r, 3);
+    int64_t type = row_int(r, 2, PUSH_POP), thread = row_int(r, 5, 0);
+    const char *name = row_text(r, 3);
     if (type != MARK && type != PUSH_POP && type != START_END) return;       /* names, ... */
-    name = name ? kept(m, text_of(name)) : name_of(m, number(r, 4, 0), "range");
-    span s = {"user_annotation", name, pid_of(thread), tid_of(thread), number(r, 0, 0), 0};
-    s.end_ns = number(r, 1, INT64_MIN);
-    if (type == MARK) put_mark(m, &s);
+    name = name ? kept(m, text_of(name)) : name_of(m, row_int(r, 4, 0), "range");
+    span s = {"user_annotation", name, pid_of(thread), tid_of(thread), row_int(r, 0, 0), 0};
+    s.end_ns = row_int(r, 1, INT64_MIN);
+    if (!row_has_number(r, 0)) m->unfinished++;
+    else if (type == MARK) put_mark(m, &s);
     else if (s.end_ns < s.start_ns) m->unfinished++;
     else if (type == START_END) put_async(m, &s);
     else put_range(m, &s);
@@ -235,14 +212,14 @@ static const char *const marker_names[] = {"id", "flags", "timestamp", "name", "
 /* nvprof's: a row where a range starts and one where it ends, joined by their id. */
 static void take_marker(importer *m, const rows *r) {
     enum { INSTANT = 1, THREAD = 2 };
-    int64_t name = number(r, 3, 0), at_ns = number(r, 2, 0);
+    int64_t name = row_int(r, 3, 0), at_ns = row_int(r, 2, 0);
     uint32_t ids[2] = {0, 0};
-    if (number(r, 4, 0) == THREAD && has_value(r, 5) &&
-        sqlite3_column_bytes(r->statement, 5) >= (int)sizeof ids)
-        memcpy(ids, sqlite3_column_blob(r->statement, 5), sizeof ids);
+    trace_text object = row_bytes(r, 5);
+    if (row_int(r, 4, 0) == THREAD && object.size >= sizeof ids)
+        memcpy(ids, object.data, sizeof ids);
     span s = {"user_annotation", NULL, ids[0], ids[1], at_ns, at_ns};
-    uint64_t *start = map_put(&m->open, (uint64_t)number(r, 0, 0), NULL);
-    if (number(r, 1, 0) & INSTANT) {
+    uint64_t *start = map_put(&m->open, (uint64_t)row_int(r, 0, 0), NULL);
+    if (row_int(r, 1, 0) & INSTANT) {
         s.name = name_of(m, name, "marker");
         put_mark(m, &s);
     } else if (name != 0) {
@@ -257,18 +234,15 @@ static void take_marker(importer *m, const rows *r) {
         put_range(m, &m->starts[*start - 1]);
         m->unfinished--;
         *start = 0;
+    } else {
+        row_odd(r, 0, "ends a range that none has begun");
     }
-}
-
-/* A text is none. */
-static bool has_number(const rows *r, int i) {
-    int type = sqlite3_column_type(r->statement, i);
-    return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
 }
 
 /* Is there a begin, and behind it, in the next column, no end before it? */
 static bool lasts(importer *m, const rows *r, int start, const span *s) {
-    bool good = has_number(r, start) && has_number(r, start + 1) && s->end_ns >= s->start_ns;
+    bool good = row_has_number(r, start) && row_has_number(r, start + 1) &&
+                s->end_ns >= s->start_ns;
     m->unfinished += !good;
     return good;
 }
@@ -302,23 +276,23 @@ static const char *const call_names[] = {"start", "end", "correlationId", "globa
                                          "cbid", "processId", "threadId", NULL};
 
 static void take_call(importer *m, const rows *r, bool driver) {
-    int64_t thread = number(r, 3, 0), cbid = number(r, 5, -1);
+    int64_t thread = row_int(r, 3, 0), cbid = row_int(r, 5, -1);
     span s = {driver ? "cuda_driver" : "cuda_runtime", NULL, pid_of(thread), tid_of(thread),
-              number(r, 0, 0), number(r, 1, 0)};
+              row_int(r, 0, 0), row_int(r, 1, 0)};
     if (!m->nsys) {
-        s.pid = number(r, 6, 0);
-        s.tid = (int64_t)(uint32_t)number(r, 7, 0);
+        s.pid = row_int(r, 6, 0);
+        s.tid = (int64_t)(uint32_t)row_int(r, 7, 0);
         if (!driver) s.name = runtime_name(cbid);
         if (!s.name) s.name = numbered(m, driver ? "driver cbid" : "runtime cbid", cbid);
     } else {
-        s.name = without_version(m, name_of(m, number(r, 4, 0), "call"));
+        s.name = without_version(m, name_of(m, row_int(r, 4, 0), "call"));
         if (strncmp(s.name, "cu", 2) == 0 && strncmp(s.name, "cuda", 4) != 0)
             s.category = "cuda_driver";
     }
     if (!lasts(m, r, 0, &s)) return;
     trace_event *event = add_event(m, 'X', &s, s.start_ns);
     if (cbid >= 0) queue_int(m->to, "cbid", cbid);
-    queue_int(m->to, KEY_CORRELATION, correlation_of(m, s.pid, number(r, 2, 0)));
+    queue_int(m->to, KEY_CORRELATION, correlation_of(m, s.pid, row_int(r, 2, 0)));
     queue_end_args(m->to, event);
 }
 
@@ -331,11 +305,11 @@ enum { START, END, DEVICE, CONTEXT, STREAM, CORRELATION, GLOBAL_PID, FIRST_OWN }
 
 /* NULL: it has no begin or no end. */
 static trace_event *add_work(importer *m, const rows *r, const char *category, const char *name) {
-    int64_t device = number(r, DEVICE, 0), stream = number(r, STREAM, 0);
-    int64_t correlation = correlation_of(m, pid_of(number(r, GLOBAL_PID, 0)),
-                                         number(r, CORRELATION, 0));
+    int64_t device = row_int(r, DEVICE, 0), stream = row_int(r, STREAM, 0);
+    int64_t correlation = correlation_of(m, pid_of(row_int(r, GLOBAL_PID, 0)),
+                                         row_int(r, CORRELATION, 0));
     bool is_new;
-    span s = {category, name, device, stream, number(r, START, 0), number(r, END, 0)};
+    span s = {category, name, device, stream, row_int(r, START, 0), row_int(r, END, 0)};
     if (!lasts(m, r, START, &s)) return NULL;
     if (correlation) {
         map_put(&m->correlations, (uint64_t)correlation, &is_new);
@@ -344,7 +318,7 @@ static trace_event *add_work(importer *m, const rows *r, const char *category, c
     map_put(&m->devices, (uint64_t)device, NULL);
     trace_event *event = add_event(m, 'X', &s, s.start_ns);
     queue_int(m->to, "device", device);
-    queue_int(m->to, "context", number(r, CONTEXT, 0));
+    queue_int(m->to, "context", row_int(r, CONTEXT, 0));
     queue_int(m->to, "stream", stream);
     queue_int(m->to, KEY_CORRELATION, correlation);
     return event;
@@ -358,19 +332,38 @@ static const char *const kernel_names[] = {
 
 static void put_extent(importer *m, const char *key, const rows *r, int first) {
     output_format(queue_arg(m->to, text_of(key)), "[%lld, %lld, %lld]",
-                  (long long)number(r, first, 1), (long long)number(r, first + 1, 1),
-                  (long long)number(r, first + 2, 1));
+                  (long long)row_int(r, first, 1), (long long)row_int(r, first + 1, 1),
+                  (long long)row_int(r, first + 2, 1));
 }
 
 static void take_kernel(importer *m, const rows *r) {
-    const char *name = string_of(m, number(r, 7, number(r, 9, 0)));
-    if (!name) name = name_of(m, number(r, 8, number(r, 9, 0)), "kernel");
+    const char *name = string_of(m, row_int(r, 7, row_int(r, 9, 0)));
+    if (!name) name = name_of(m, row_int(r, 8, row_int(r, 9, 0)), "kernel");
     trace_event *event = add_work(m, r, "kernel", name);
     if (!event) return;
-    queue_int(m->to, "registers per thread", number(r, 10, 0));
-    queue_int(m->to, "shared memory", number(r, 11, 0) + number(r, 12, 0));
+    queue_int(m->to, "registers per thread", row_int(r, 10, 0));
+    queue_int(m->to, "shared memory", row_int(r, 11, 0) + row_int(r, 12, 0));
     put_extent(m, "grid", r, 13);
     put_extent(m, "block", r, 16);
+    queue_end_args(m->to, event);
+}
+
+static const char *const graph_names[] = {
+    "start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "graphId",
+    "graphExecId", NULL
+};
+
+/* A launch of a graph as one, where its nodes are not traced. Times of 0 and 0 could not be
+   taken. */
+static void take_graph(importer *m, const rows *r) {
+    int64_t graph = row_int(r, 7, 0);
+    if (!row_int(r, START, 0) && !row_int(r, END, 0)) {
+        m->unfinished++;
+        return;
+    }
+    trace_event *event = add_work(m, r, "kernel", numbered(m, "CUDA graph", graph));
+    if (!event) return;
+    queue_int(m->to, "graph id", graph);
     queue_end_args(m->to, event);
 }
 
@@ -391,10 +384,10 @@ static void take_transfer(importer *m, const rows *r, bool fills) {
                                                "Managed"};
     const char *const *memory = m->nsys ? nsys_memory : cupti_memory;
     char name[96];
-    int64_t bytes = number(r, 10, 0), ns = number(r, END, 0) - number(r, START, 0);
-    snprintf(name, sizeof name, "Memcpy %s (%s -> %s)", kind_text(number(r, 7, 0), copies, 11),
-             kind_text(number(r, 8, -1), memory, m->nsys ? 5 : 6),
-             kind_text(number(r, 9, -1), memory, m->nsys ? 5 : 6));
+    int64_t bytes = row_int(r, 10, 0), ns = row_int(r, END, 0) - row_int(r, START, 0);
+    snprintf(name, sizeof name, "Memcpy %s (%s -> %s)", kind_text(row_int(r, 7, 0), copies, 11),
+             kind_text(row_int(r, 8, -1), memory, m->nsys ? 5 : 6),
+             kind_text(row_int(r, 9, -1), memory, m->nsys ? 5 : 6));
     trace_event *event = add_work(m, r, fills ? "gpu_memset" : "gpu_memcpy",
                                   fills ? "Memset (Device)" : kept(m, text_of(name)));
     if (!event) return;
@@ -412,9 +405,9 @@ static void take_fill(importer *m, const rows *r) { take_transfer(m, r, true); }
 static void read_launches(importer *m) {
     static const char *const names[] = {"op_id", "api_id", NULL};
     rows r;
-    if (!rows_open(m, &r, "rocpd_api_ops", NULL, names)) return;
-    while (rows_next(m, &r, "rocpd_api_ops"))
-        *map_put(&m->launches, (uint64_t)number(&r, 0, 0), NULL) = (uint64_t)number(&r, 1, 0);
+    if (!rows_open(&m->db, &r, "rocpd_api_ops", NULL, names)) return;
+    while (rows_next(&r))
+        *map_put(&m->launches, (uint64_t)row_int(&r, 0, 0), NULL) = (uint64_t)row_int(&r, 1, 0);
 }
 
 static const char *const api_names[] = {"id", "pid", "tid", "start", "end", "apiName_id", "args_id",
@@ -422,20 +415,20 @@ static const char *const api_names[] = {"id", "pid", "tid", "start", "end", "api
 
 /* A range of roctx has its text as arguments. */
 static void take_api(importer *m, const rows *r) {
-    const char *args = string_of(m, number(r, 6, 0));
-    span s = {"cuda_runtime", name_of(m, number(r, 5, 0), "call"), number(r, 1, 0),
-              number(r, 2, 0), number(r, 3, 0), number(r, 4, 0)};
+    const char *args = string_of(m, row_int(r, 6, 0));
+    span s = {"cuda_runtime", name_of(m, row_int(r, 5, 0), "call"), row_int(r, 1, 0),
+              row_int(r, 2, 0), row_int(r, 3, 0), row_int(r, 4, 0)};
     if (strcmp(s.name, "UserMarker") == 0 && args && *args) {
         s.category = "user_annotation";
         s.name = args;
-        if (!has_number(r, 3)) m->unfinished++;
+        if (!row_has_number(r, 3)) m->unfinished++;
         else if (s.end_ns <= s.start_ns) put_mark(m, &s);
         else put_range(m, &s);
         return;
     }
     if (!lasts(m, r, 3, &s)) return;
     trace_event *event = add_event(m, 'X', &s, s.start_ns);
-    queue_int(m->to, KEY_CORRELATION, number(r, 0, 0));
+    queue_int(m->to, KEY_CORRELATION, row_int(r, 0, 0));
     if (args && *args) queue_string(m->to, "args", text_of(args));
     queue_end_args(m->to, event);
 }
@@ -449,10 +442,10 @@ static void take_op(importer *m, const rows *r) {
         {"KernelExecution", "kernel"}, {"Task", "kernel"}, {"Copy", "gpu_memcpy"},
         {"Fill", "gpu_memset"}
     };
-    const char *type = string_of(m, number(r, 6, 0)), *name = string_of(m, number(r, 5, 0));
-    const uint64_t *launch = map_get(&m->launches, (uint64_t)number(r, 4, 0));
-    span s = {"cuda_sync", name && *name ? name : type ? type : "work", number(r, 2, 0),
-              number(r, 3, 0), number(r, 0, 0), number(r, 1, 0)};
+    const char *type = string_of(m, row_int(r, 6, 0)), *name = string_of(m, row_int(r, 5, 0));
+    const uint64_t *launch = map_get(&m->launches, (uint64_t)row_int(r, 4, 0));
+    span s = {"cuda_sync", name && *name ? name : type ? type : "work", row_int(r, 2, 0),
+              row_int(r, 3, 0), row_int(r, 0, 0), row_int(r, 1, 0)};
     for (size_t i = 0; type && i < sizeof types / sizeof *types; i++)
         if (strncmp(type, types[i].type, strlen(types[i].type)) == 0)
             s.category = types[i].category;
@@ -476,16 +469,16 @@ static void put_devices(importer *m) {
     output *out = queue_begin_args(m->to);
     bool first = true;
     rows r;
-    if (!rows_open(m, &r, table, NULL, m->nsys ? nsys : nvprof)) return;
-    while (rows_next(m, &r, table)) {
-        const char *name = m->nsys ? text_at(m, &r, 1) : string_of(m, number(&r, 1, 0));
+    if (!rows_open(&m->db, &r, table, NULL, m->nsys ? nsys : nvprof)) return;
+    while (rows_next(&r)) {
+        const char *name = m->nsys ? row_text(&r, 1) : string_of(m, row_int(&r, 1, 0));
         output_format(out, "%s{\"id\": %lld, \"name\": ", first ? "[" : ", ",
-                      (long long)number(&r, 0, 0));
+                      (long long)row_int(&r, 0, 0));
         output_json_text(out, name ? name : "", name ? strlen(name) : 0);
         output_format(out, ", \"totalGlobalMem\": %lld, \"numSms\": %lld, \"computeMajor\": %lld, "
-                      "\"computeMinor\": %lld}", (long long)number(&r, 2, 0),
-                      (long long)number(&r, 3, 0), (long long)number(&r, 4, 0),
-                      (long long)number(&r, 5, 0));
+                      "\"computeMinor\": %lld}", (long long)row_int(&r, 2, 0),
+                      (long long)row_int(&r, 3, 0), (long long)row_int(&r, 4, 0),
+                      (long long)row_int(&r, 5, 0));
         first = false;
     }
     if (first) return;
@@ -496,28 +489,18 @@ static void put_devices(importer *m) {
     queue_member(m->to, text_of("deviceProperties"), list);
 }
 
+static int64_t earliest_of_tables(importer *m);
+
 /* nvprof's times are since 1970: the trace's begin is the least of them. nsys's are since the
    session's start, which it tells. */
 static int64_t find_base(importer *m) {
-    static const char *const start[] = {"start", NULL}, *const epoch[] = {"utcEpochNs", NULL};
-    static const char *const tables[] = {"CUPTI_ACTIVITY_KIND_RUNTIME",
-        "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL", "CUPTI_ACTIVITY_KIND_KERNEL"};
-    static const char *const stamp[] = {"timestamp", NULL};
-    int64_t base = INT64_MAX, ns;
+    static const char *const epoch[] = {"utcEpochNs", NULL};
+    int64_t base = 0;
     rows r;
-    if (m->nsys) {
-        if (!rows_open(m, &r, "TARGET_INFO_SESSION_START_TIME", NULL, epoch)) return 0;
-        base = 0;
-        while (rows_next(m, &r, "TARGET_INFO_SESSION_START_TIME")) base = number(&r, 0, 0);
-        return base;
-    }
-    for (int i = 0; i < 4; i++) {
-        const char *table = i < 3 ? tables[i] : "CUPTI_ACTIVITY_KIND_MARKER";
-        if (!rows_open(m, &r, table, NULL, i < 3 ? start : stamp)) continue;
-        while (rows_next(m, &r, table))
-            if ((ns = number(&r, 0, 0)) > 0 && ns < base) base = ns;
-    }
-    return base == INT64_MAX ? 0 : base;
+    if (!m->nsys) return earliest_of_tables(m);
+    if (!rows_open(&m->db, &r, "TARGET_INFO_SESSION_START_TIME", NULL, epoch)) return 0;
+    while (rows_next(&r)) base = row_int(&r, 0, 0);
+    return base;
 }
 
 static void put_label(importer *m, uint64_t device) {
@@ -561,42 +544,88 @@ static const struct {
     {"CUPTI_ACTIVITY_KIND_DRIVER", "start", call_names, take_driver},
     {"CUPTI_ACTIVITY_KIND_KERNEL", "start", kernel_names, take_kernel},
     {"CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL", "start", kernel_names, take_kernel},
+    {"CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "start", graph_names, take_graph},
     {"CUPTI_ACTIVITY_KIND_MEMCPY", "start", copy_names, take_copy},
+    {"CUPTI_ACTIVITY_KIND_MEMCPY2", "start", copy_names, take_copy},
     {"CUPTI_ACTIVITY_KIND_MEMSET", "start", copy_names, take_fill},
     {"rocpd_api", NULL, api_names, take_api}, {"rocpd_op", NULL, op_names, take_op}
 };
 enum { TABLES = sizeof tables / sizeof *tables };
 
-/* As immutable: else SQLite leaves its own files beside one that is in the WAL mode. */
-static int open_database(importer *m) {
-    const int how = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
-    char *uri = arena_allocate(&m->memory, 3 * strlen(m->path) + 32), *end = uri;
-    end += sprintf(end, "file:");
-    for (const char *p = m->path; *p; p++) end += sprintf(end, "%%%02X", (unsigned char)*p);
-    sprintf(end, "?immutable=1");
-    return sqlite3_open_v2(uri, &m->db, how, NULL);
+static int64_t earliest_of_tables(importer *m) {
+    int64_t base = INT64_MAX, ns;
+    rows r;
+    for (size_t i = 0; i < TABLES; i++) {
+        const char *const columns[] = {tables[i].order, NULL};
+        if (!tables[i].order || !rows_open(&m->db, &r, tables[i].name, NULL, columns)) continue;
+        while (rows_next(&r))
+            if ((ns = row_int(&r, 0, 0)) > 0 && ns < base) base = ns;
+    }
+    return base == INT64_MAX ? 0 : base;
 }
 
-static bool open_profile(importer *m) {
-    if (open_database(m) != SQLITE_OK ||
-        sqlite3_db_config(m->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL) != SQLITE_OK ||
-        sqlite3_exec(m->db, "SELECT 1 FROM sqlite_master", NULL, NULL, NULL) != SQLITE_OK)
-        return fail(m->path, "%s", sqlite3_errmsg(m->db)), false;
-    m->nsys = has_table(m, "StringIds");
-    m->rpd = has_table(m, "rocpd_string");
-    if (m->nsys || m->rpd || has_table(m, "StringTable")) return true;
-    fail(m->path, "neither a profile of nvprof (table StringTable), nor of nsys (StringIds) or rpd "
-         "(rocpd_string)");
-    return false;
+/* Has it device time, which nothing here reads? What waits for a device, or describes one, is
+   none. */
+static bool is_unread(importer *m, const char *table) {
+    static const char *const devices[] = {"deviceId", "gpuId", "gpu", "agent_id", "device_id"};
+    static const char *const none[] = {"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+        "CUPTI_ACTIVITY_KIND_OVERHEAD", "CUPTI_ACTIVITY_KIND_DEVICE", "CUDA_UM_", "TARGET_INFO_",
+        "CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY", "rocpd_monitor", NULL};
+    bool works = false;
+    for (size_t i = 0; i < TABLES; i++)
+        if (strcmp(table, tables[i].name) == 0) return false;
+    if (rocpd_reads(m->rocpd, table) || begins_with(table, none)) return false;
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
+        works |= database_column(&m->db, table, devices[i]);
+    works |= strstr(table, "WORKLOAD") != NULL;          /* of a GPU, by a graphics library */
+    return works && ((database_column(&m->db, table, "start") &&
+                      database_column(&m->db, table, "end")) ||
+                     (database_column(&m->db, table, "start_id") &&
+                      database_column(&m->db, table, "end_id")));
+}
+
+static void note_unread(void *user, const char *table) {
+    static const char *const times[] = {"start", "end", NULL};
+    importer *m = user;
+    uint64_t count = 0, ns = 0;
+    char what[160];
+    rows r;
+    if (m->to->failed || !is_unread(m, table) || !rows_open(&m->db, &r, table, NULL, times)) return;
+    for (; rows_next(&r); count++)
+        if (row_int(&r, 1, 0) > row_int(&r, 0, 0))
+            ns += (uint64_t)row_int(&r, 1, 0) - (uint64_t)row_int(&r, 0, 0);
+    snprintf(what, sizeof what, "rows of table %s", table);
+    losses_unread(m->losses, what, count, ns);
+}
+
+static bool open_profile(importer *m, const source_desc *desc) {
+    if (!database_open(&m->db, desc)) return false;
+    m->nsys = database_has(&m->db, "StringIds");
+    m->rpd = database_has(&m->db, "rocpd_string");
+    if (!m->nsys) m->rocpd = rocpd_open(&m->db);
+    m->rpd &= !m->rocpd;
+    if (database_has(&m->db, "STRING_IDS") && database_has(&m->db, "TASK"))
+        m->to->failed = fail(desc->path, "this is Ascend's database: prof reads trace_view.json, "
+                             "kernel_details.csv and communication.json, which "
+                             "torch_npu.profiler.ExportType.Text writes");
+    else if (!m->nsys && !m->rpd && !m->rocpd && !database_has(&m->db, "StringTable"))
+        m->to->failed = fail(desc->path, "neither a profile of nvprof (table StringTable), nor of "
+                             "nsys (StringIds), rpd (rocpd_string) or rocprofv3 (rocpd_string_ID)");
+    if (m->to->failed) return false;
+    database_tables(&m->db, note_unread, m);
+    return !m->to->failed;
 }
 
 static void close_profile(void *source) {
     importer *m = source;
-    if (m->is_open) sqlite3_finalize(m->rows.statement);
-    sqlite3_close(m->db);
+    if (m->is_open) rows_close(&m->rows);
+    rocpd_close(m->rocpd);
+    database_close(&m->db);
     arena_free(&m->memory);
     intern_free(&m->texts);
     free(m->starts);
+    free(m->begun);
+    map_free(&m->forwards);
     map *maps[] = {&m->strings, &m->processes, &m->correlations, &m->devices, &m->open,
                    &m->launches};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) map_free(maps[i]);
@@ -611,11 +640,8 @@ static int is_database(const void *first, size_t size) {
 static void *open_source(const source_desc *desc) {
     importer *m = allocate(sizeof *m);
     m->to = desc->to;
-    m->path = desc->path;
-    if (desc->fd < 0 || strcmp(desc->path, "-") == 0)
-        m->to->failed = fail(m->path, "a profile of nvprof, nsys or rpd is read from a plain file");
-    else m->to->failed = !open_profile(m);
-    if (!m->to->failed) put_head(m);
+    m->losses = desc->losses;
+    if (open_profile(m, desc) && !m->rocpd) put_head(m);
     return m;
 }
 
@@ -624,13 +650,14 @@ static bool read_rows(void *source) {
     enum { SOME = 200 };
     importer *m = source;
     if (m->to->failed) return false;
+    if (m->rocpd) return rocpd_read(m->rocpd);
     if (m->table == TABLES) return put_labels(m), false;
     const char *name = tables[m->table].name;
     if (!m->is_open)
-        m->is_open = rows_open(m, &m->rows, name, tables[m->table].order,
+        m->is_open = rows_open(&m->db, &m->rows, name, tables[m->table].order,
                                tables[m->table].columns);
     for (int i = 0; m->is_open && i < SOME; i++) {
-        m->is_open = rows_next(m, &m->rows, name);
+        m->is_open = rows_next(&m->rows);
         if (m->is_open) tables[m->table].take(m, &m->rows);
     }
     m->table += !m->is_open;
@@ -639,6 +666,7 @@ static bool read_rows(void *source) {
 
 static bool tell_rows(void *source, const char *path) {
     const importer *m = source;
+    if (m->rocpd) rocpd_tell(m->rocpd, path);
     if (m->unfinished)
         warn(path, "%llu events have no begin or no end: left out",
              (unsigned long long)m->unfinished);

@@ -18,6 +18,16 @@ static inline bool text_is(trace_text text, const char *word) {
     return p == end && !*word;
 }
 
+static inline bool text_begins(trace_text text, const char *word) {
+    size_t size = strlen(word);
+    return text.size >= size && memcmp(text.data, word, size) == 0;
+}
+
+static inline bool text_ends(trace_text text, const char *tail) {
+    size_t size = strlen(tail);
+    return text.size >= size && memcmp(text.data + text.size - size, tail, size) == 0;
+}
+
 /* What was tolerated, and where it was first seen. The first ones are mended: events and members
    are handed out as JSON, so that what is copied of them is JSON (see json_mend.h). What else is no
    JSON ends the reading, with its byte. */
@@ -26,13 +36,14 @@ typedef enum trace_defect {
     TRACE_BAD_UTF8,
     TRACE_CONTROL,              /* a raw control character in a text */
     TRACE_ESCAPE,               /* \x, \u12, half a surrogate pair */
-    TRACE_COMMA,                /* a comma before a closing bracket */
+    TRACE_COMMA,                /* a comma before a closing bracket, or the first event */
     TRACE_MENDED,
     TRACE_DUPLICATE_KEY = TRACE_MENDED,      /* in an object; with two values: an error, unless
                                                 `tolerant`: then the last one counts */
     TRACE_BAD_NUMBER,           /* a ts, dur, pid or tid that is no number: taken as absent */
     TRACE_NO_TIME,              /* X without ts or dur, a begin or end without ts: taken as 0 */
     TRACE_NEGATIVE,             /* a dur below 0, an end before its begin: of no length */
+    TRACE_ENDLESS,              /* a dur of ten years or more, as where an end was lost: the same */
     TRACE_NOT_OBJECT,           /* an event that is not an object: skipped */
     TRACE_NO_BEGIN,             /* an end (E, e) of nothing: left out */
     TRACE_NO_END,               /* a begin (B, b) that nothing ends: see trace/README.md */

@@ -144,6 +144,7 @@ static const char *take_next(json_walk *w, const char *p, const char *end) {
 
 void json_walk_push(json_walk *w, const char *data, size_t size) {
     const char *p = data, *end = data + size;
+    w->data = data;
     if (size && !w->broken && (w->in_text || w->in_word)) p = take_rest(w, p, p, end);
     while (p < end && !w->broken && !w->whole) p = take_next(w, p, end);
     w->offset += (uint64_t)(p - data);

@@ -21,15 +21,21 @@ typedef struct json_walk {
     void *user;
     walk_level levels[WALK_DEEPEST];
     size_t depth;
-    uint64_t offset;             /* in the file */
+    uint64_t offset;             /* in the file; of `data`, while it is read */
     const char *broken;          /* what is wrong there; NULL: nothing is */
     bool whole;                  /* the outermost bracket is closed */
     /* inside */
     uint8_t expects;
+    const char *data;
     bool in_text, in_word, escaped;
     char *part;                  /* of a text or word that began in the bytes before */
     size_t part_size, part_capacity;
 } json_walk;
+
+/* Where a value that is told stands in the file; one that began in bytes before: about there. */
+static inline uint64_t walk_offset(const json_walk *w, trace_text value) {
+    return w->offset + (value.data == w->part ? 0 : (uint64_t)(value.data - w->data));
+}
 
 /* READABLE bytes behind the data must be there. */
 void json_walk_push(json_walk *w, const char *data, size_t size);

@@ -121,6 +121,25 @@ static void add_device(losses *l, const char *whose, const char *name, const cha
     l->device_count += i == l->device_count;     /* of the same name: the first one */
 }
 
+void losses_note(losses *l, const char *name, const char *text) { add_device(l, "", name, text); }
+
+void losses_unread(losses *l, const char *what, uint64_t count, uint64_t ns) {
+    static const char name[] = "Device time that is not read";
+    char text[208], length[40] = "";
+    size_t i = 0;
+    if (!count) return;
+    while (i < l->device_count && strcmp(l->devices[i].name, name) != 0) i++;
+    if (ns) snprintf(length, sizeof length, " (%.3f ms)", (double)ns * 1e-6);
+    snprintf(text, sizeof text, "%llu %s%s", (unsigned long long)count, what, length);
+    if (i == l->device_count) {
+        losses_note(l, name, text);
+        return;
+    }
+    char *to = l->devices[i].text;
+    size_t used = strlen(to), room = sizeof l->devices->text - used;
+    if (snprintf(to + used, room, ", %s", text) >= (int)room) strcpy(to + used + room - 4, "...");
+}
+
 static void read_devices(losses *l, trace_text list) {
     trace_text key, value;
     if (!list.size || *list.data != '{') return;

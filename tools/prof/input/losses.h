@@ -46,6 +46,10 @@ struct head_lists;
 void losses_write_head(const losses *l, const struct head_lists *lists, size_t count,
                        output *out);
 
+void losses_note(losses *l, const char *name, const char *text);     /* a line "name: text" */
+/* Device time that the file has and nobody reads: count of what, "rows of table T"; ns 0: unknown.
+   All stand in one line. */
+void losses_unread(losses *l, const char *what, uint64_t count, uint64_t ns);
 void losses_add_type(losses *l, int64_t type, const char *name);   /* what its devices are called */
 
 /* ---- Telling them: "FILE: what; what" ---- */

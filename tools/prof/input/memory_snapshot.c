@@ -66,7 +66,7 @@ typedef struct snapshot {
     map open;                    /* (device, address) -> 1: allocated in a trace, and not freed */
     output text;                 /* of a frame */
     int64_t base_us, first_us;
-    uint64_t events, odd, cut;
+    uint64_t events, cut;
 } snapshot;
 
 static void fail_at(snapshot *s, const char *why) {
@@ -153,10 +153,10 @@ static void take_event(snapshot *s, const dict *d, int64_t device) {
     int64_t size = int_of(d, SIZE, 0), time_us = int_of(d, TIME, (int64_t)s->events);
     bool frees = action == FREE || action == FREE_COMPLETED;
     bool fits = time_us > INT64_MIN / 2000 && time_us < INT64_MAX / 2000;
-    if (action < 0 || size < 0 || !fits) {
-        s->odd++;
-        return;
-    }
+    if (action < 0) queue_odd(s->to, "action", "the dict at byte", s->offset, "is no text");
+    else if (!fits) queue_odd(s->to, "time_us", "the dict at byte", s->offset, "is no time");
+    if (!queue_fits(s->to, "size", "the dict at byte", s->offset, size, INT64_MAX) || action < 0 ||
+        !fits) return;
     change c = {
         .name = interned_text(&s->texts, (uint32_t)action), .device = device,
         .stream = int_of(d, STREAM, 0), .time_us = time_us, .bytes = frees ? -size : size,
@@ -195,10 +195,11 @@ static value take_frame(snapshot *s, const dict *d) {
 }
 
 static void take_block(snapshot *s, const dict *d) {
+    int64_t size = int_of(d, SIZE, 0), asked = int_of(d, REQUESTED, size);
+    if (!queue_fits(s->to, "size", "the dict at byte", s->offset, asked, INT64_MAX)) return;
     GROW(s->blocks, s->block_count, s->block_capacity);
-    int64_t size = int_of(d, SIZE, 0);
     s->blocks[s->block_count++] = (block){
-        .addr = int_of(d, ADDRESS, -1), .size = int_of(d, REQUESTED, size), .device = size,
+        .addr = int_of(d, ADDRESS, -1), .size = asked, .device = size,
         .stack = stack_of(d), .active = d->values[STATE].number != INACTIVE
     };
 }
@@ -268,7 +269,10 @@ static void append(snapshot *s, int count) {
     size_t items = s->top - first;
     value v = s->stack[first - 1];
     s->top = first;
-    if (v.kind != LIST) return;
+    if (v.kind != LIST) {
+        fail_at(s, "this is not a pickle: it appends to what is no list");
+        return;
+    }
     object *list = &s->objects[v.number];
     bool empty = list->kind == LIST && !list->number;
     if (list->kind == LIST) list->number += (uint32_t)items;
@@ -301,9 +305,12 @@ static void set_items(snapshot *s, int count) {
         d.values[key.number] = seen(s, s->stack[i + 1]);
         d.has |= UINT32_C(1) << key.number;
     }
+    bool odd_count = (s->top - first) % 2;
     s->top = first;
     value v = s->stack[first - 1];
-    if (v.kind != DICT || s->objects[v.number].kind != DICT) return;
+    if (v.kind != DICT || odd_count)
+        fail_at(s, "this is not a pickle: it sets items of what is no dict, or half an item");
+    if (s->to->failed || s->objects[v.number].kind != DICT) return;
     value is = take_dict(s, &d, first - 1);
     if (is.kind == FRAME) s->objects[v.number] = (object){FRAME, (uint32_t)is.number};
 }
@@ -421,16 +428,13 @@ static bool end_bytes(void *source) {
         change c = {.name = "[memory]", .device = b->device, .time_us = s->first_us - 1,
                     .addr = b->addr, .bytes = b->size, .call_stack = b->stack, .changes = true,
                     .before = true};
-        if (b->active && b->size >= 0 && !(open && *open)) put_change(s, &c);
+        if (b->active && !(open && *open)) put_change(s, &c);
     }
     return !s->to->failed && s->next_block < s->segment_begin;
 }
 
 static bool tell_bytes(void *source, const char *path) {
     const snapshot *s = source;
-    if (s->odd)
-        warn(path, "%llu events have no action, or a size or time that is none: left out",
-             (unsigned long long)s->odd);
     if (s->cut)
         warn(path, "%llu times frames were appended to a stack of %d, or one by one: left out",
              (unsigned long long)s->cut, MOST_FRAMES);

@@ -8,6 +8,7 @@
 
 #include "base/protobuf.h"
 #include "input/event_source.h"
+#include "input/losses.h"
 #include "input/pftrace.h"
 
 enum {
@@ -63,13 +64,14 @@ typedef struct track_event {
     bool has_int, has_double;
     int64_t integer;
     double number;
+    const char *odd, *why;       /* a field of it that cannot be so; NULL: there is none */
 } track_event;
 
 /* What else packets hold; of ftrace each event counts. */
 static const struct { uint32_t field; const char *name; } kinds[] = {
     {1, "events of ftrace"}, {5, "bundles of Chrome's old events"}, {7, "system statistics"},
     {37, "heap profiles"}, {38, "battery counters"}, {39, "pieces of Android's log"},
-    {40, "power rails"}, {52, "GPU counters"}, {53, "GPU stages"}, {54, "streams of CPU samples"},
+    {40, "power rails"}, {52, "GPU counters"}, {54, "streams of CPU samples"},
     {56, "heap graphs"}, {57, "graphics frames"}, {66, "CPU samples"}, {68, "memory maps"},
     {73, "memory snapshots"}, {76, "frame timelines"}
 };
@@ -82,9 +84,12 @@ typedef struct perfetto {
     size_t size, capacity;
     uint64_t offset;
     const char *broken;          /* what is wrong at offset; NULL: nothing is */
+    uint64_t packet;             /* where that begins which is read now */
     bool own_metadata, has_head;
     uint64_t odd;                /* ends of nothing, arguments too many, members that are no JSON */
     uint64_t others[KINDS];
+    losses *losses;
+    uint64_t stages, stages_ns;  /* of GPUs: device time */
     sequence *sequences;
     size_t sequence_count, sequence_capacity;
     track *tracks;
@@ -163,9 +168,19 @@ static trace_text known_text(const perfetto *p, uint64_t number) {
     return (trace_text){text->text, text->size};
 }
 
+/* What the packet that is read now has cannot be so. */
+static void odd_in(perfetto *p, const char *field, const char *what) {
+    queue_odd(p->to, field, "the packet at byte", p->packet, "%s", what);
+}
+
+static void check(perfetto *p, const char *message, const pb_reader *r) {
+    if (r->bad) odd_in(p, message, "ends within a field");
+}
+
+/* data NULL: there is no such text. */
 static trace_text interned_of(const perfetto *p, uint32_t state, uint32_t kind, uint64_t iid) {
     const uint64_t *number = map_get(&p->iids, iid_key(state, kind, iid));
-    return number ? known_text(p, *number) : (trace_text){"", 0};
+    return number ? known_text(p, *number) : (trace_text){NULL, 0};
 }
 
 static void take_interned(perfetto *p, uint32_t state, pb_reader r) {
@@ -181,9 +196,11 @@ static void take_interned(perfetto *p, uint32_t state, pb_reader r) {
             if (field.number == PF_IID && field.type == PB_VARINT) iid = field.value;
             if (field.number == PF_TEXT) text = field_text(&field);
         }
+        check(p, "interned data", &one);
         *map_put(&p->iids, iid_key(state, list.number, iid), NULL) =
             intern_clean(&p->texts, text);
     }
+    check(p, "interned data", &r);
 }
 
 static uint32_t track_number(perfetto *p, uint64_t uuid) {
@@ -221,6 +238,9 @@ static track *placed(perfetto *p, uint32_t number) {
         if (!process && around->has_process) process = around;
         root = around;
     }
+    if (around)
+        queue_odd(p->to, "parent_uuid", "the track of number", number,
+                  "leads back to it, or is more than %d deep", DEEPEST);
     trace_text name = track_name(p, t);
     t->is_placed = true;
     t->is_async = !thread && text_is(name, PF_ASYNC_NAME);
@@ -235,11 +255,12 @@ static void take_part(perfetto *p, track *t, pb_reader r, bool of_thread) {
     pb_field f;
     uint32_t name_field = of_thread ? PF_THREAD_NAME : PF_PROCESS_NAME;
     while (pb_next(&r, &f)) {
-        if (f.number == PF_PROCESS_PID) t->pid = (int32_t)f.value;
-        if (of_thread && f.number == PF_THREAD_TID) t->tid = (int64_t)f.value;
+        if (pb_is_number(&f, PF_PROCESS_PID)) t->pid = (int32_t)f.value;
+        if (of_thread && pb_is_number(&f, PF_THREAD_TID)) t->tid = (int64_t)f.value;
         trace_text text = field_text(&f);
         if (f.number == name_field && text.size) t->name = intern_clean(&p->texts, text) + 1;
     }
+    check(p, "track descriptor", &r);
     if (of_thread) t->has_thread = true;
     else t->has_process = true;
 }
@@ -249,7 +270,7 @@ static void take_descriptor(perfetto *p, pb_reader r) {
     pb_reader look = r;
     uint64_t uuid = 0;
     while (pb_next(&look, &f))
-        if (f.number == PF_UUID) uuid = f.value;
+        if (pb_is_number(&f, PF_UUID)) uuid = f.value;
     uint32_t number = track_number(p, uuid);
     track *t = &p->tracks[number];
     while (pb_next(&r, &f)) {
@@ -259,21 +280,22 @@ static void take_descriptor(perfetto *p, pb_reader r) {
         if (f.number == PF_PROCESS) take_part(p, t, pb_within(&f), false);
         if (f.number == PF_THREAD) take_part(p, t, pb_within(&f), true);
     }
+    check(p, "track descriptor", &r);
 }
 
 /* ---- Arguments ---- */
 
 static void write_value(perfetto *p, uint32_t state, pb_reader r, int depth);
 
-static trace_text key_of(const perfetto *p, uint32_t state, pb_reader r) {
+static trace_text key_of(perfetto *p, uint32_t state, pb_reader r) {
     pb_field f;
     trace_text key = {"", 0};
     while (pb_next(&r, &f)) {
-        if (f.number == PF_KEY_IID && f.type == PB_VARINT)
-            key = interned_of(p, state, PF_KEY_TEXTS, f.value);
+        if (pb_is_number(&f, PF_KEY_IID)) key = interned_of(p, state, PF_KEY_TEXTS, f.value);
         if (f.number == PF_KEY) key = field_text(&f);
     }
-    return key;
+    p->odd += r.bad || !key.data;
+    return key.data ? key : (trace_text){"", 0};
 }
 
 /* JSON as it stands, where it is some. */
@@ -297,7 +319,8 @@ static void write_scalar(perfetto *p, uint32_t state, const pb_field *f) {
     case PF_STRING: output_json_text(out, text.data, text.size); break;
     case PF_STRING_IID:
         text = interned_of(p, state, PF_STRING_TEXTS, f->value);
-        output_json_text(out, text.data, text.size);
+        p->odd += !text.data;
+        output_json_text(out, text.data ? text.data : "", text.size);
         break;
     case PF_JSON: write_json(p, text); break;
     default: output_text(out, "null"); break;
@@ -310,6 +333,7 @@ static void write_entries(perfetto *p, uint32_t state, pb_reader r, uint32_t kin
     bool dict = kind == PF_DICT, any = false;
     pb_field f;
     output_text(p->args, dict ? "{" : "[");
+    p->odd += depth == DEEPEST;
     while (depth < DEEPEST && pb_next(&r, &f)) {
         if (f.number != kind || f.type != PB_BYTES) continue;
         if (any) output_text(p->args, ", ");
@@ -518,24 +542,43 @@ static void add_arg(perfetto *p, track_event *e, const pb_field *f) {
     e->args = p->fields;
 }
 
+static void is_odd(track_event *e, const char *field, const char *why) {
+    e->odd = field;
+    e->why = why;
+}
+
+static trace_text event_text(perfetto *p, uint32_t state, track_event *e, uint32_t kind,
+                             const pb_field *f) {
+    trace_text text = f->type == PB_VARINT ? interned_of(p, state, kind, f->value)
+                                           : (trace_text){NULL, 0};
+    if (!text.data)
+        is_odd(e, kind == PF_NAME_TEXTS ? "name_iid" : "category_iids", "is of no text before it");
+    return text.data ? text : (trace_text){"", 0};
+}
+
 static void read_event_field(perfetto *p, uint32_t state, track_event *e, const pb_field *f) {
+    bool number = f->type == PB_VARINT;
     switch (f->number) {
-    case PF_TYPE: e->type = f->value; break;
-    case PF_TRACK_UUID: e->track = f->value; break;
-    case PF_NAME_IID: e->name = interned_of(p, state, PF_NAME_TEXTS, f->value); break;
+    case PF_TYPE: e->type = number ? f->value : 0; break;
+    case PF_TRACK_UUID:
+        e->track = f->value;
+        if (!number) is_odd(e, "track_uuid", "is no number");
+        break;
+    case PF_NAME_IID: e->name = event_text(p, state, e, PF_NAME_TEXTS, f); break;
     case PF_NAME: e->name = field_text(f); break;
     case PF_CATEGORY_IIDS:
-        if (f->type == PB_VARINT && !e->category.size)
-            e->category = interned_of(p, state, PF_CATEGORY_TEXTS, f->value);
+        if (!e->category.size && number)         /* of several in one field none is read */
+            e->category = event_text(p, state, e, PF_CATEGORY_TEXTS, f);
         break;
     case PF_CATEGORIES: if (!e->category.size) e->category = field_text(f); break;
     case PF_ANNOTATION: if (f->type == PB_BYTES) add_arg(p, e, f); break;
     case PF_FLOW_IDS: case PF_FLOW_ENDS:
         if (f->type == PB_FIXED64 && e->flow_count < MOST_FLOWS)
             e->flows[e->flow_count++] = f->value;
+        else is_odd(e, "flow_ids", "is no number, or one of more than 64");
         break;
     case PF_COUNTER_INT:
-        e->has_int = true;
+        e->has_int = number;
         e->integer = (int64_t)f->value;
         break;
     case PF_COUNTER_DOUBLE:
@@ -550,6 +593,7 @@ static void read_entry(perfetto *p, const entry *from, track_event *e) {
     pb_reader r = {from->data, from->data + from->size, false};
     pb_field f;
     while (pb_next(&r, &f)) read_event_field(p, from->state, e, &f);
+    if (r.bad) is_odd(e, "TrackEvent", "ends within a field");
 }
 
 static void take_event(perfetto *p, const sequence *s, const pb_field *field, int64_t ts_ns) {
@@ -559,6 +603,7 @@ static void take_event(perfetto *p, const sequence *s, const pb_field *field, in
         .other = NO_ENTRY
     };
     read_entry(p, &new_entry, &e);
+    if (e.odd) odd_in(p, e.odd, e.why);
     if (take_head(p, s->state, &e)) return;
     if (e.type < PF_BEGIN || e.type > PF_COUNTED) return;
     if (ts_ns > p->last_ns) p->last_ns = ts_ns;
@@ -585,15 +630,15 @@ static void read_clock(pb_reader r, struct pf_clock *c) {
     pb_field f;
     *c = (struct pf_clock){.unit = 1};
     while (pb_next(&r, &f)) {
-        if (f.number == PF_CLOCK_ID) c->id = f.value;
-        if (f.number == PF_CLOCK_TIME) c->last = f.value;
-        if (f.number == PF_CLOCK_INCREMENTAL) c->incremental = f.value;
-        if (f.number == PF_CLOCK_UNIT && f.value) c->unit = f.value;
+        if (pb_is_number(&f, PF_CLOCK_ID)) c->id = f.value;
+        if (pb_is_number(&f, PF_CLOCK_TIME)) c->last = f.value;
+        if (pb_is_number(&f, PF_CLOCK_INCREMENTAL)) c->incremental = f.value;
+        if (pb_is_number(&f, PF_CLOCK_UNIT) && f.value) c->unit = f.value;
     }
 }
 
 /* How the clocks of a sequence stand to that of the trace. */
-static void take_clocks(sequence *s, pb_reader r) {
+static void take_clocks(perfetto *p, sequence *s, pb_reader r) {
     pb_reader look = r;
     pb_field f;
     struct pf_clock c;
@@ -605,12 +650,14 @@ static void take_clocks(sequence *s, pb_reader r) {
     }
     s->clock_count = 0;
     while (pb_next(&r, &f)) {
-        if (f.number != PF_CLOCKS || s->clock_count == MOST_CLOCKS) continue;
+        if (f.number != PF_CLOCKS) continue;
         read_clock(pb_within(&f), &c);
         c.offset = now - c.last * c.unit;
         bool own = c.id >= FIRST_OWN_CLOCK && c.id <= LAST_OWN_CLOCK;
-        if (own) s->clocks[s->clock_count++] = c;
+        if (own && s->clock_count == MOST_CLOCKS) odd_in(p, "clocks", "are more than four");
+        else if (own) s->clocks[s->clock_count++] = c;
     }
+    check(p, "clock snapshot", &r);
 }
 
 static int64_t trace_time(sequence *s, uint64_t time, uint64_t id) {
@@ -626,10 +673,10 @@ static int64_t trace_time(sequence *s, uint64_t time, uint64_t id) {
 static void take_defaults(sequence *s, pb_reader r) {
     pb_field f, g;
     while (pb_next(&r, &f)) {
-        if (f.number == PF_DEFAULT_CLOCK) s->clock = f.value;
+        if (pb_is_number(&f, PF_DEFAULT_CLOCK)) s->clock = f.value;
         if (f.number != PF_DEFAULT_EVENT) continue;
         for (pb_reader event = pb_within(&f); pb_next(&event, &g); )
-            if (g.number == PF_TRACK_UUID) s->track = g.value;
+            if (pb_is_number(&g, PF_TRACK_UUID)) s->track = g.value;
     }
 }
 
@@ -657,20 +704,36 @@ static void take_compressed(perfetto *p, const pb_field *f) {
 
 /* What it does not read. */
 static void count_other(perfetto *p, const pb_field *f) {
-    enum { FTRACE = 1, FTRACE_EVENT = 2 };
+    enum { FTRACE = 1, FTRACE_EVENT = 2, GPU_STAGE = 53, STAGE_NS = 2 };
     pb_reader r = pb_within(f);
     pb_field event;
     uint64_t count = 0;
+    if (f->type != PB_BYTES) return;
     while (f->number == FTRACE && pb_next(&r, &event)) count += event.number == FTRACE_EVENT;
+    p->stages += f->number == GPU_STAGE;
+    while (f->number == GPU_STAGE && pb_next(&r, &event))
+        p->stages_ns += event.number == STAGE_NS && event.type == PB_VARINT ? event.value : 0;
     for (size_t i = 0; i < KINDS; i++)
-        if (kinds[i].field == f->number && f->type == PB_BYTES)
+        if (kinds[i].field == f->number)
             p->others[i] += f->number == FTRACE ? count : 1;
+}
+
+/* A field of the packet that has to be a number is none. */
+static bool is_mistyped(const pb_field *f) {
+    static const uint8_t numbers[] = {PF_TIMESTAMP, PF_SEQUENCE, PF_FLAGS, PF_CLEARED, PF_CLOCK};
+    return f->type != PB_VARINT && f->number < 256 &&
+           memchr(numbers, (int)f->number, sizeof numbers);
 }
 
 static void take_packet(perfetto *p, pb_reader r, bool packed) {
     pb_field f, event = {.number = 0}, interned = event, defaults = event, snapshot = event;
     uint64_t time = 0, id = 0, flags = 0, clock = UINT64_MAX;
-    for (pb_reader look = r; pb_next(&look, &f); ) {
+    pb_reader look = r;
+    while (pb_next(&look, &f)) {
+        if (is_mistyped(&f)) {
+            odd_in(p, "TracePacket", "has no number where one belongs");
+            continue;
+        }
         switch (f.number) {
         case PF_TIMESTAMP: time = f.value; break;
         case PF_SEQUENCE: id = f.value; break;
@@ -686,6 +749,7 @@ static void take_packet(perfetto *p, pb_reader r, bool packed) {
         default: count_other(p, &f); break;
         }
     }
+    check(p, "TracePacket", &look);
     sequence *s = sequence_of(p, id);
     if (flags & PF_STATE_CLEARED) {
         s->state = ++p->states;
@@ -693,7 +757,7 @@ static void take_packet(perfetto *p, pb_reader r, bool packed) {
     }
     if (interned.number) take_interned(p, s->state, pb_within(&interned));
     if (defaults.number) take_defaults(s, pb_within(&defaults));
-    if (snapshot.number) take_clocks(s, pb_within(&snapshot));
+    if (snapshot.number) take_clocks(p, s, pb_within(&snapshot));
     if (event.number && event.type == PB_BYTES)
         take_event(p, s, &event, trace_time(s, time, clock == UINT64_MAX ? s->clock : clock));
 }
@@ -725,6 +789,7 @@ static bool next_whole(perfetto *p, const uint8_t **at, const uint8_t *end, pb_f
 static void *open_perfetto(const source_desc *desc) {
     perfetto *p = allocate(sizeof *p);
     p->to = desc->to;
+    p->losses = desc->losses;
     return p;
 }
 
@@ -740,8 +805,11 @@ static void push_packets(void *source, const void *data, size_t size) {
     p->size += size;
     memset(p->buffer + p->size, 0, READABLE);
     const uint8_t *at = p->buffer, *end = at + p->size;
-    while (next_whole(p, &at, end, &f))
+    p->packet = p->offset;
+    while (next_whole(p, &at, end, &f)) {
         if (f.number == PF_PACKET && f.type == PB_BYTES) take_packet(p, pb_within(&f), false);
+        p->packet = p->offset + (uint64_t)(at - p->buffer);
+    }
     p->offset += (uint64_t)(at - p->buffer);
     p->size = (size_t)(end - at);
     memmove(p->buffer, at, p->size);
@@ -792,6 +860,8 @@ static bool end_packets(void *source) {
     if (!p->order) {
         if (p->size && !p->broken) p->broken = "the file ends early";
         for (size_t i = 0; i < KINDS; i++) p->to->left_out |= p->others[i] > 0;
+        p->to->left_out |= p->stages > 0;
+        losses_unread(p->losses, "stages of GPUs", p->stages, p->stages_ns);
         p->order = sorted_numbers(p->entry_count, before, p->entries);
         join_ends(p);
         for (uint32_t i = 0; i < p->track_count && !p->own_metadata; i++) put_name(p, i);

@@ -17,6 +17,7 @@
 
 enum {
     HELD = 1024 /* zones of a thread */, LANES = 512, KNOWN_NAMES = 1 << 12,
+    TOLD = 4096,                             /* keys of metadata */
     DEVICES_APART = 1 << 24                  /* between numbers of two types of devices */
 };
 
@@ -65,6 +66,9 @@ struct raw_source {
     raw_losses raw_lost;
     uint64_t twice;                          /* ends of ranges that had ended */
     output sums;                             /* rows, as the head has them */
+    interner keys;                           /* of metadata, and their last values; free() them */
+    struct { char *text; size_t size; } values[TOLD];
+    bool more_keys;
     interner names;                          /* of zones; those of sites by number: */
     struct known_name { const prof_site *site; uint32_t number; } known[KNOWN_NAMES];
     lane *lanes[LANES];
@@ -696,6 +700,47 @@ static bool has_ended(raw_source *r, const prof_raw_item *item) {
     return twice;
 }
 
+/* ---- Members of the head ---- */
+
+static void keep_member(raw_source *r, trace_text key, trace_text value) {
+    static const char *const own[] = {"schemaVersion", "prof", "displayTimeUnit", "traceName",
+                                      "baseTimeNanoseconds", "traceEvents", "device_clocks"};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (text_is(key, own[i])) return;
+    r->more_keys |= r->keys.count == TOLD;
+    if (r->keys.count == TOLD) return;
+    uint32_t number = intern(&r->keys, key.data, key.size);
+    if (r->values[number].size == value.size &&
+        memcmp(r->values[number].text, value.data, value.size) == 0) return;
+    free(r->values[number].text);
+    r->values[number].text = allocate(value.size + 1);
+    memcpy(r->values[number].text, value.data, value.size);
+    r->values[number].size = value.size;
+}
+
+/* What is no JSON becomes one text, "metadata_json", as where an event has it. */
+static void take_member(raw_source *r, const prof_raw_item *item) {
+    prof_extra own = {.node_id = -1, .sequence_nr = -1, .metadata_json = item->name};
+    prof_event carried = {.name = "", .extra = &own, .flags = PROF_EVENT_SUBMITTED};
+    trace_text key, value;
+    output_forget(&r->args);
+    write_event_args(&carried, (prof_sink){take_args, &r->args});
+    trace_text rest = written(&r->args);
+    while (json_next(&rest, &key, &value)) keep_member(r, key, value);
+}
+
+static bool told_member(const raw_source *r, const char *key) {
+    for (size_t i = 0; i < r->keys.count; i++)
+        if (strcmp(r->keys.entries[i].text, key) == 0) return true;
+    return false;
+}
+
+static void put_members(raw_source *r) {
+    for (uint32_t i = 0; i < r->keys.count; i++)
+        queue_member(r->to, (trace_text){r->keys.entries[i].text, r->keys.entries[i].size},
+                     (trace_text){r->values[i].text, r->values[i].size});
+}
+
 static void take(void *user, const prof_raw_item *item) {
     raw_source *r = user;
     if (item->kind == PROF_RAW_ASYNC && has_ended(r, item)) return;
@@ -721,6 +766,7 @@ static void take(void *user, const prof_raw_item *item) {
     case PROF_RAW_ASYNC: take_range(r, item); break;
     case PROF_RAW_FLOW: take_flow(r, item); break;
     case PROF_RAW_EVENT: take_event(r, item); break;
+    case PROF_RAW_METADATA: take_member(r, item); break;
     case PROF_RAW_COUNTS: losses_take_raw(&r->lost, &r->raw_lost, item); break;
     }
 }
@@ -815,10 +861,12 @@ static void put_head(raw_source *r) {
     if (written(&r->sums).size) output_text(&r->sums, "]");
     lists.of[HEAD_SUMS] = written(&r->sums);
     output_forget(&r->args);
-    output_text(&r->args, r->has_memory ? "{\"profile_memory\": 1, " : "{");
+    output_text(&r->args, r->has_memory && !told_member(r, "profile_memory")
+                ? "{\"profile_memory\": 1, " : "{");
     losses_write_head(&r->lost, &lists, 1, &r->args);
     output_text(&r->args, "}");
     queue_members(r->to, written(&r->args));
+    put_members(r);
 }
 
 bool raw_end(raw_source *r) {
@@ -832,8 +880,6 @@ bool raw_end(raw_source *r) {
     return false;
 }
 
-static bool is_cut(const prof_raw_stats *stats) { return !stats->ended && stats->tail_bytes > 0; }
-
 /* Zones that memory changed in, and that are still open at the stream's end. */
 static uint64_t still_open(const raw_source *r) {
     uint64_t count = r->open.has_zero ? named_zones(r->open.zero_value, 0) : 0;
@@ -844,7 +890,6 @@ static uint64_t still_open(const raw_source *r) {
 
 bool raw_tell(raw_source *r, const char *path) {
     const prof_raw_stats *stats = &r->stats;
-    bool cut = is_cut(stats);
     uint64_t endless = r->endless + still_open(r);
     if (endless)
         warn(path, "%llu zones that memory changed in have no end: those changes are in no row",
@@ -855,6 +900,13 @@ bool raw_tell(raw_source *r, const char *path) {
     if (stats->lost_details)
         warn(path, "%llu attributes of zones had no room, left out",
              (unsigned long long)stats->lost_details);
+    if (r->more_keys)
+        warn(path, "it has metadata of more than %d keys: what comes behind them is left out",
+             TOLD - 1);
+    if (stats->odd_blocks)
+        warn(path, "%llu blocks hold a count, size or time that cannot be: left out; the first "
+             "begins at byte %llu", (unsigned long long)stats->odd_blocks,
+             (unsigned long long)stats->first_odd);
     if (stats->bad_sums)
         warn(path, "%llu rows of the stream's sums make no sense, left out",
              (unsigned long long)stats->bad_sums);
@@ -864,11 +916,13 @@ bool raw_tell(raw_source *r, const char *path) {
                    "what it sent before and after by themselves",
              (unsigned long long)stats->repeated_records);
     if (!stats->ended)
-        warn(path, cut ? "byte %llu: the stream ends early, within a block; read up to there"
+        warn(path, stats->tail_bytes
+                       ? "byte %llu: the stream ends early, within a block; read up to there"
                        : "byte %llu: the stream ends without its last block: the program ended "
-                         "before its session, and what it recorded last may be lost",
+                         "before its session, and what each thread recorded in the 2 ms before its "
+                         "own last end may be lost",
              (unsigned long long)(stats->bytes - stats->tail_bytes));
-    return cut;
+    return !stats->ended || stats->odd_blocks;
 }
 
 const prof_raw_stats *raw_stats(const raw_source *r) { return &r->stats; }
@@ -883,6 +937,8 @@ void raw_close(raw_source *r) {
     free_lanes(r);
     output_discard(&r->args);
     intern_free(&r->names);
+    for (size_t i = 0; i < r->keys.count; i++) free(r->values[i].text);
+    intern_free(&r->keys);
     raw_ahead_free(r->ahead);
     map_free(&r->ended_ranges);
     map_free(&r->open);

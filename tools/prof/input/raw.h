@@ -26,7 +26,7 @@ void raw_push(raw_source *raw, const void *data, size_t size);
 /* There is no more: a piece of what is to come then, at last the head with what the stream lost;
    false: that was all. */
 bool raw_end(raw_source *raw);
-/* Warns of how the stream ended; true: within a block. */
+/* Warns of how the stream ended; true: early, within a block or without its last one. */
 bool raw_tell(raw_source *raw, const char *path);
 void raw_close(raw_source *raw);
 /* Behind the end. */

@@ -12,10 +12,10 @@
 
 enum { DEPTHS = 256 };
 
-/* A change, and once all are there what it amounts to. */
+/* A change, and once all are there what it amounts to, in its place: they may be most of what a
+   command takes. */
 typedef struct noted_change {
-    prof_memory_change change;
-    raw_change settled;
+    union { prof_memory_change change; raw_change settled; } is;
     uint32_t session;
     bool failed;
 } noted_change;
@@ -142,6 +142,11 @@ static uint64_t block_key(const prof_memory_change *c) {
 /* A block has 1 + its bytes; 0: it was freed. */
 static bool free_block(raw_ahead *a, const prof_memory_change *c, raw_change *out) {
     uint64_t *block = map_get(&a->blocks, block_key(c));
+    if ((!block || !*block) && c->bytes) {   /* it is older than the window */
+        out->bytes = 0 - (int64_t)c->bytes;
+        out->older = true;
+        return true;
+    }
     if (!block || !*block) {
         a->unmatched++;
         return false;
@@ -167,7 +172,7 @@ static raw_change settle(raw_ahead *a, const prof_memory_change *c, bool failed)
     a->blocks.forgets = true;
     if (!failed && !c->is_free) allocate_block(a, c, &out);
     else if (!failed) out.counts = free_block(a, c, &out);
-    *total += (uint64_t)out.bytes - (uint64_t)out.missed;
+    if (!out.older) *total += (uint64_t)out.bytes - (uint64_t)out.missed;
     out.total = (int64_t)*total;
     return out;
 }
@@ -177,15 +182,16 @@ static bool change_before(uint32_t one, uint32_t other, const void *changes) {
     const noted_change *a = (const noted_change *)changes + one;
     const noted_change *b = (const noted_change *)changes + other;
     if (a->session != b->session) return a->session < b->session;
-    if (a->change.ns != b->change.ns) return a->change.ns < b->change.ns;
-    return a->change.thread < b->change.thread;
+    if (a->is.change.ns != b->is.change.ns) return a->is.change.ns < b->is.change.ns;
+    return a->is.change.thread < b->is.change.thread;
 }
 
 static void settle_all(raw_ahead *a) {
     uint32_t *order = sorted_numbers(a->change_count, change_before, a->changes);
     for (size_t i = 0; i < a->change_count; i++) {
         noted_change *c = &a->changes[order[i]];
-        c->settled = settle(a, &c->change, c->failed);
+        prof_memory_change change = c->is.change;
+        c->is.settled = settle(a, &change, c->failed);
     }
     free(order);
 }
@@ -322,7 +328,7 @@ static void note_item(void *user, const prof_raw_item *item) {
     if (item->kind != PROF_RAW_MEMORY) return;
     GROW(a->changes, a->change_count, a->change_capacity);
     a->changes[a->change_count++] = (noted_change){
-        .change = *item->memory, .session = a->session, .failed = item->failed
+        .is.change = *item->memory, .session = a->session, .failed = item->failed
     };
 }
 
@@ -372,7 +378,7 @@ raw_ahead *raw_ahead_new(void) {
 
 /* What a file that grew meanwhile has more counts as it comes, behind all that was read ahead. */
 raw_change raw_ahead_change(raw_ahead *a, const prof_raw_item *item) {
-    if (a->next_change < a->change_count) return a->changes[a->next_change++].settled;
+    if (a->next_change < a->change_count) return a->changes[a->next_change++].is.settled;
     return settle(a, item->memory, item->failed);
 }
 

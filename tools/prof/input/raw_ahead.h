@@ -22,6 +22,7 @@ typedef struct raw_ahead raw_ahead;
 typedef struct raw_change {
     bool counts;                 /* false: what it frees was not allocated; or it failed */
     int64_t bytes;               /* so much more is in use, */
+    bool older;                  /* it frees what was allocated before the window */
     int64_t missed;              /* but for the block that stood there, whose free was not seen, */
     int64_t total;               /* which makes so much on its device */
 } raw_change;

@@ -1,10 +1,12 @@
 /* JSON of rocprofv3 as events: calls of HIP and HSA, ranges of roctx, kernels and copies. What its
    records hold is defined in source/lib/output/generateJSON.cpp and the headers of
    ROCm/rocprofiler-sdk. What names them stands in front of them. */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "input/event_source.h"
 #include "input/json_walk.h"
+#include "input/losses.h"
 
 /* Of a record, wherever in it they stand. */
 enum {
@@ -31,11 +33,27 @@ typedef struct rocprof {
     map operations, kernels, ranges;         /* (kind, number) or id -> text + 1 */
     map agents;                  /* handle -> its number, and 1 << 32 for a GPU */
     int64_t gpus, odd;
+    losses *losses;
+    uint64_t dispatches, counted, counted_ns;    /* counted: dispatches with counters */
+    uint64_t others, others_ns;  /* what else a device did */
+    uint64_t byte;               /* of what is read now */
 } rocprof;
 
-static int64_t int_of(trace_text value) {
-    int64_t number;
-    return json_int(value, &number) ? number : 0;
+/* A handle may have all 64 bits. */
+static bool is_handle(trace_text value, int64_t *number) {
+    char text[24] = "", *end;
+    if (value.size > 20) return false;
+    memcpy(text, value.data, value.size);
+    errno = 0;
+    *number = (int64_t)strtoull(text, &end, 10);
+    return *text >= '0' && *text <= '9' && !*end && !errno;
+}
+
+static int64_t int_of(rocprof *r, const char *key, trace_text value) {
+    int64_t number = 0;
+    if (!json_int(value, &number) && !is_handle(value, &number))
+        queue_no_number(r->to, key, walk_offset(&r->walk, value), value);
+    return number;
 }
 
 static uint32_t text_number(rocprof *r, trace_text value) {
@@ -58,9 +76,19 @@ static uint64_t operation_key(int64_t kind, int64_t operation) {
     return hash_mix((uint64_t)kind) + (uint64_t)operation;
 }
 
+/* What the record names; NULL: it is not there, which is odd. */
+static const uint64_t *named_by(rocprof *r, const map *names, int field) {
+    const uint64_t *found = map_get(names, (uint64_t)r->values[field]);
+    if (!found && r->has >> field & 1)
+        queue_odd(r->to, fields[field].around ? fields[field].around : fields[field].key,
+                  "the record that ends at byte", r->byte, "is %lld, which is not there",
+                  (long long)r->values[field]);
+    return found;
+}
+
 /* The device that it ran on; -1: no GPU. */
-static int64_t gpu_of(const rocprof *r, int field) {
-    const uint64_t *found = map_get(&r->agents, (uint64_t)r->values[field]);
+static int64_t gpu_of(rocprof *r, int field) {
+    const uint64_t *found = named_by(r, &r->agents, field);
     return found && *found >> 32 ? (int64_t)(uint32_t)*found : -1;
 }
 
@@ -88,6 +116,12 @@ static void put_event(rocprof *r, const char *category, const char *name, int64_
     queue_end_args(r->to, event);
 }
 
+static void add_unread(const rocprof *r, uint64_t *count, uint64_t *ns) {
+    int64_t start = r->values[START], end = r->values[END];
+    ++*count;
+    *ns += end > start ? (uint64_t)end - (uint64_t)start : 0;
+}
+
 static void end_record(rocprof *r, const char *what) {
     const char *name = text_at(r, &r->operations,
                                operation_key(r->values[KIND], r->values[OPERATION]), what);
@@ -95,6 +129,8 @@ static void end_record(rocprof *r, const char *what) {
     if (!(r->has >> START & 1) || !(r->has >> END & 1)) {
         r->odd++;
     } else if (is(what, "kernel_dispatch")) {
+        r->dispatches++;
+        named_by(r, &r->kernels, KERNEL);
         name = text_at(r, &r->kernels, (uint64_t)r->values[KERNEL], "kernel");
         put_event(r, "kernel", name, gpu_of(r, AGENT), stream);
     } else if (is(what, "memory_copy")) {
@@ -106,6 +142,8 @@ static void end_record(rocprof *r, const char *what) {
         put_event(r, "user_annotation", name, r->pid, r->values[THREAD]);
     } else if (strstr(what, "_api")) {
         put_event(r, "cuda_runtime", name, r->pid, r->values[THREAD]);
+    } else if (r->has >> AGENT & 1 && !strstr(what, "memory")) {     /* which host calls ask for */
+        add_unread(r, &r->others, &r->others_ns);
     }
 }
 
@@ -121,12 +159,12 @@ static void end_agent(rocprof *r) {
 /* In an object of a list that has this name. */
 static void take_name(rocprof *r, const char *list, const char *key, trace_text value) {
     const json_walk *w = &r->walk;
-    if (is(list, "agents") && is(key, "type")) r->type = int_of(value);
-    if (is(list, "kernel_symbols") && is(key, "kernel_id")) r->number = int_of(value);
+    if (is(list, "agents") && is(key, "type")) r->type = int_of(r, key, value);
+    if (is(list, "kernel_symbols") && is(key, "kernel_id")) r->number = int_of(r, key, value);
     if (is(list, "kernel_symbols") && is(key, "formatted_kernel_name"))
         r->text = text_number(r, value);
     if (!is(list, "marker_api") || !is(walk_key(w, 3), "strings")) return;
-    if (is(key, "key")) r->number = int_of(value);
+    if (is(key, "key")) r->number = int_of(r, key, value);
     if (is(key, "value")) r->text = text_number(r, value);
 }
 
@@ -137,6 +175,15 @@ static void end_item(rocprof *r, const char *list, const char *around) {
     else if (is(list, "marker_api") && is(around, "strings"))
         *map_put(&r->ranges, (uint64_t)r->number, NULL) = r->text;
     else if (is(around, "buffer_records")) end_record(r, list);
+    else if (is(around, "callback_records") && is(list, "counter_collection"))
+        add_unread(r, &r->counted, &r->counted_ns);
+}
+
+/* Of a record, not of what is named. */
+static bool in_record(const json_walk *w) {
+    for (size_t up = 2; up < w->depth; up++)
+        if (is(walk_key(w, up), "buffer_records")) return *walk_key(w, up - 1);
+    return false;
 }
 
 static void take_field(rocprof *r, const char *key, trace_text value) {
@@ -144,7 +191,7 @@ static void take_field(rocprof *r, const char *key, trace_text value) {
     for (int i = 0; i < FIELDS; i++) {
         if (!is(key, fields[i].key)) continue;
         if (fields[i].around && !is(around, fields[i].around)) continue;
-        r->values[i] = int_of(value);
+        r->values[i] = json_is_text(value) && !in_record(&r->walk) ? 0 : int_of(r, key, value);
         r->has |= UINT32_C(1) << i;
     }
 }
@@ -154,7 +201,9 @@ static void take(void *user, trace_text value) {
     const json_walk *w = &r->walk;
     const char *key = walk_key(w, 0), *list = walk_key(w, 1);
     bool item = !*key;
-    if (*value.data == '{' && item && !is(walk_key(w, 4), "buffer_records")) {
+    bool within = is(walk_key(w, 4), "buffer_records") || is(walk_key(w, 4), "callback_records");
+    r->byte = walk_offset(w, value);
+    if (*value.data == '{' && item && !within) {
         r->has = r->text = 0;
         memset(r->values, 0, sizeof r->values);
     } else if (*value.data == '}' && item) {
@@ -166,9 +215,9 @@ static void take(void *user, trace_text value) {
         *map_put(&r->operations, operation_key((int64_t)kind, (int64_t)number), NULL) =
             text_number(r, value);
     } else if (is(list, "metadata") && is(key, "pid")) {
-        r->pid = int_of(value);
+        r->pid = int_of(r, key, value);
     } else if (is(key, "handle") && is(list, "id") && is(walk_key(w, 3), "agents")) {
-        r->number = int_of(value);
+        r->number = int_of(r, key, value);
     } else if (!item && !*list) {
         take_name(r, walk_key(w, 2), key, value);
     }
@@ -186,11 +235,22 @@ static void *open_rocprof(const source_desc *desc) {
     r->to = desc->to;
     r->walk.user = r;
     r->walk.take = take;
+    r->losses = desc->losses;
     return r;
 }
 
 static void push_rocprof(void *source, const void *data, size_t size) {
     json_walk_push(&((rocprof *)source)->walk, data, size);
+}
+
+/* Where dispatches were traced those with counters are among them. */
+static bool end_rocprof(void *source) {
+    rocprof *r = source;
+    if (!r->dispatches)
+        losses_unread(r->losses, "dispatches with counters but without rocprofv3's "
+                      "--kernel-trace", r->counted, r->counted_ns);
+    losses_unread(r->losses, "other records of devices", r->others, r->others_ns);
+    return false;
 }
 
 static bool tell_rocprof(void *source, const char *path) {
@@ -209,5 +269,5 @@ static void close_rocprof(void *source) {
 }
 
 const source_format rocprof_format = {
-    is_rocprof, open_rocprof, push_rocprof, NULL, tell_rocprof, close_rocprof
+    is_rocprof, open_rocprof, push_rocprof, end_rocprof, tell_rocprof, close_rocprof
 };

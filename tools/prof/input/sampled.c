@@ -10,13 +10,15 @@
 
 enum { DEEPEST = 1 << 12, NO_COLUMN = -1 };
 #define NO_TIME INT64_MIN                        /* of a sample: it comes first, and is lost */
+#define NO_ID INT64_MIN
 
 /* Of a thread, or of all together. NODE_NAME: of V8's tree, where they are told at once. */
 enum { PREFIX, FRAME, FUNC, LOCATION, NAME, STACK, TIME, DELTA, TEXTS, NODE_NAME, COLUMNS };
-static const struct { const char *table, *column; } columns[] = {
-    {"stackTable", "prefix"}, {"stackTable", "frame"}, {"frameTable", "func"},
-    {"frameTable", "location"}, {"funcTable", "name"}, {"samples", "stack"}, {"samples", "time"},
-    {"samples", "timeDeltas"}
+static const struct { const char *table, *column, *both; } columns[] = {
+    {"stackTable", "prefix", "stackTable.prefix"}, {"stackTable", "frame", "stackTable.frame"},
+    {"frameTable", "func", "frameTable.func"}, {"frameTable", "location", "frameTable.location"},
+    {"funcTable", "name", "funcTable.name"}, {"samples", "stack", "samples.stack"},
+    {"samples", "time", "samples.time"}, {"samples", "timeDeltas", "samples.timeDeltas"}
 };
 enum { TABLE_COLUMNS = sizeof columns / sizeof *columns };
 
@@ -36,7 +38,12 @@ typedef struct thread {
 } thread;
 
 /* A stack: its innermost frame, and the stack below that. depth: of that frame, 0: none is open. */
-typedef struct node { uint32_t name; int32_t below; uint16_t depth; bool known, cut; } node;
+typedef struct node {
+    uint32_t name;
+    int32_t below;
+    uint16_t depth;
+    bool known, cut, whole;      /* known, not whole: those below it are looked for */
+} node;
 
 typedef struct sampled {
     event_queue *to;
@@ -51,11 +58,12 @@ typedef struct sampled {
     size_t depth;
     const char *table;           /* Gecko's rows are of it, at this depth; NULL: none */
     int64_t schema[TABLE_COLUMNS];
-    int64_t node, line;          /* V8's */
+    int64_t node, line;          /* V8's; NO_ID: none is told */
     uint32_t function, url;      /* in texts + 1 */
     int32_t parent;              /* -1: none is told */
     column children;             /* of the node, whose id may stand behind them */
-    map ids;                     /* of nodes -> their numbers */
+    map ids;                     /* of nodes -> their numbers; */
+    times bytes;                 /* of each, where it is told first */
     /* what is made now */
     size_t next_thread, next_sample;
     bool in_thread;
@@ -70,6 +78,9 @@ typedef struct sampled {
     uint32_t frames[DEEPEST];    /* and its name */
     size_t open_count;
     uint64_t odd, lost;          /* stacks that are cut, samples */
+    uint64_t changes;            /* frames that were opened, see may_make */
+    uint64_t byte;               /* of V8's value that is read now */
+    const char *file;
 } sampled;
 
 /* ---- Columns ---- */
@@ -79,26 +90,32 @@ static void put(column *c, int64_t value) {
     c->values[c->count++] = value >= 0 && value <= INT32_MAX ? (int32_t)value : -1;
 }
 
+/* The row is one that is known to be there, or -1. */
 static int32_t at(const column *c, int32_t row) {
     return row >= 0 && (size_t)row < c->count ? c->values[row] : -1;
 }
 
-static int64_t number_of(trace_text value) {
+/* The same, of a row that another column names in its own row `where`. */
+static int32_t at_named(sampled *s, const column *c, int32_t row, int by, int32_t where) {
+    bool there = row >= 0 && c->count &&
+                 queue_fits(s->to, columns[by].both, "row", (uint64_t)where, row, c->count - 1);
+    return there ? c->values[row] : -1;
+}
+
+static int64_t time_of(sampled *s, const char *field, trace_text value, int64_t otherwise,
+                       bool ns_of(trace_text value, int64_t *ns)) {
+    int64_t ns;
+    if (ns_of(value, &ns) && ns > -4000000000000000000 && ns < 4000000000000000000) return ns;
+    if (!text_is(value, "null"))
+        queue_no_number(s->to, field, walk_offset(&s->walk, value), value);
+    return otherwise;
+}
+
+static int64_t number_of(sampled *s, const char *field, trace_text value) {
     int64_t number;
-    return json_int(value, &number) ? number : -1;
-}
-
-/* Of milliseconds. */
-static int64_t ns_of(trace_text value, int64_t otherwise) {
-    int64_t ns;
-    bool good = json_ns_of_ms(value, &ns) && ns > -4000000000000000000 && ns < 4000000000000000000;
-    return good ? ns : otherwise;
-}
-
-/* Of microseconds. */
-static int64_t ns_of_us(trace_text value) {
-    int64_t ns;
-    return json_ns(value, &ns) && ns > -4000000000000000000 && ns < 4000000000000000000 ? ns : 0;
+    if (json_int(value, &number)) return number;
+    queue_no_number(s->to, field, walk_offset(&s->walk, value), value);
+    return NO_ID;
 }
 
 static uint32_t text_number(sampled *s, trace_text value) {
@@ -121,10 +138,19 @@ static void put_delta(thread *t, int64_t ns) {
     if (!t->has_times) put_time(&t->times, __builtin_add_overflow(last, ns, &last) ? 0 : last);
 }
 
-static void put_value(thread *t, int which, trace_text value) {
-    if (which == DELTA) put_delta(t, ns_of(value, 0));
-    else if (which == TIME) put_time(&t->times, ns_of(value, NO_TIME));
-    else put(&t->columns[which], number_of(value));
+/* A number of rows, or null, or -1, which is none, too. */
+static void put_value(sampled *s, thread *t, int which, trace_text value) {
+    const char *field = columns[which].both;
+    if (which == DELTA) put_delta(t, time_of(s, field, value, 0, json_ns_of_ms));
+    else if (which == TIME) put_time(&t->times, time_of(s, field, value, NO_TIME, json_ns_of_ms));
+    else {
+        int64_t number = -1;
+        uint64_t byte = walk_offset(&s->walk, value);
+        if (!json_int(value, &number) && !text_is(value, "null"))
+            queue_no_number(s->to, field, byte, value);
+        bool fits = number == -1 || queue_fits(s->to, field, "byte", byte, number, INT32_MAX);
+        put(&t->columns[which], fits ? number : -1);
+    }
 }
 
 /* The times begin. */
@@ -189,7 +215,7 @@ static void take_cell(sampled *s, trace_text value) {
         if (!is(columns[i].table, s->table) || !*count ||
             s->schema[i] != (int64_t)w->levels[w->depth - 1].index) continue;
         --*count;
-        put_value(t, i, value);
+        put_value(s, t, i, value);
     }
 }
 
@@ -198,12 +224,13 @@ static void take_member(sampled *s, trace_text value) {
     const char *key = walk_key(w, 0), *around = walk_key(w, 1);
     for (int i = 0; is(around, "schema") && i < TABLE_COLUMNS; i++)
         if (is(key, columns[i].column) && is(walk_key(w, 2), columns[i].table))
-            s->schema[i] = number_of(value);
+            s->schema[i] = number_of(s, columns[i].both, value);
     if (is(around, "meta") && is(key, "startTime")) {
-        s->start_ns = ns_of(value, 0);
+        s->start_ns = time_of(s, key, value, 0, json_ns_of_ms);
         if (!s->base_ns) s->base_ns = s->start_ns;
     }
-    if (is(around, "meta") && is(key, "interval")) s->interval_ns = ns_of(value, 0);
+    if (is(around, "meta") && is(key, "interval"))
+        s->interval_ns = time_of(s, key, value, 0, json_ns_of_ms);
     if (!is(walk_key(w, 2), "threads") || *around || s->count == 1) return;
     thread *t = thread_now(s);
     if (is(key, "name")) t->name = text_number(s, value) + 1;
@@ -221,7 +248,7 @@ static void take_gecko(void *user, trace_text value) {
     else if (s->column == TEXTS && w->depth == s->depth)
         put(&owner(s, 2)->columns[TEXTS], text_number(s, value));
     else if (s->column != NO_COLUMN && w->depth == s->depth)
-        put_value(owner(s, 3), s->column, value);
+        put_value(s, owner(s, 3), s->column, value);
     else if (s->table && w->depth == s->depth + 1) take_cell(s, value);
     else if (!item) take_member(s, value);
 }
@@ -229,7 +256,7 @@ static void take_gecko(void *user, trace_text value) {
 /* ---- V8 ---- */
 
 /* Samples and children may stand before their nodes. Those that are too many are the first. */
-static int32_t node_number(sampled *s, int64_t id) {
+static int32_t node_number(sampled *s, int64_t id, uint64_t byte) {
     thread *t = &s->threads[0];
     bool is_new;
     uint64_t *number = map_put(&s->ids, (uint64_t)id, &is_new);
@@ -237,6 +264,7 @@ static int32_t node_number(sampled *s, int64_t id) {
         *number = t->columns[NODE_NAME].count;
         put(&t->columns[NODE_NAME], -1);
         put(&t->columns[PREFIX], -1);
+        put_time(&s->bytes, (int64_t)byte);
     }
     return *number <= INT32_MAX ? (int32_t)*number : 0;
 }
@@ -256,17 +284,50 @@ static uint32_t node_name(sampled *s) {
     return number;
 }
 
+/* A node is below one other, whatever tells it. */
+static void put_below(sampled *s, const char *field, int32_t number, int32_t below) {
+    int32_t *old = &s->threads[0].columns[PREFIX].values[number];
+    if (*old >= 0 && *old != below)
+        queue_odd(s->to, field, "byte", s->byte, "tells another parent of a node");
+    else *old = below;
+}
+
 static void end_node(sampled *s) {
-    thread *t = &s->threads[0];
-    int32_t number = node_number(s, s->node);
-    column *below = &t->columns[PREFIX];
-    t->columns[NODE_NAME].values[number] = (int32_t)node_name(s);
-    if (s->parent >= 0) below->values[number] = s->parent;
-    for (size_t i = 0; i < s->children.count; i++) below->values[s->children.values[i]] = number;
+    bool has_id = s->node != NO_ID;
+    int32_t number = has_id ? node_number(s, s->node, s->byte) : 0;
+    int32_t *name = has_id ? &s->threads[0].columns[NODE_NAME].values[number] : NULL;
+    if (!name || *name >= 0) {
+        queue_odd(s->to, "id", "byte", s->byte, name ? "is that of a node before" : "is none");
+    } else {
+        *name = (int32_t)node_name(s);
+        if (s->parent >= 0) put_below(s, "parent", number, s->parent);
+        for (size_t i = 0; i < s->children.count; i++)
+            put_below(s, "children", s->children.values[i], number);
+    }
     s->children.count = 0;
+    s->node = NO_ID;
     s->parent = -1;
     s->function = s->url = 0;
     s->line = 0;
+}
+
+/* One that another node or a sample names has to be there itself. */
+static void check_nodes(sampled *s) {
+    const column *names = &s->threads[0].columns[NODE_NAME];
+    for (size_t i = 0; i < names->count; i++)
+        if (names->values[i] < 0)
+            queue_odd(s->to, "id", "byte", (uint64_t)s->bytes.ns[i], "is of no node that is there");
+}
+
+/* The number of the node that a value names; -1: it is no number. */
+static int32_t node_named(sampled *s, const char *field, trace_text value) {
+    int64_t id = number_of(s, field, value);
+    return id == NO_ID ? -1 : node_number(s, id, walk_offset(&s->walk, value));
+}
+
+static void put_child(sampled *s, trace_text value) {
+    int32_t child = node_named(s, "children", value);
+    if (child >= 0) put(&s->children, child);
 }
 
 static void take_v8(void *user, trace_text value) {
@@ -274,26 +335,30 @@ static void take_v8(void *user, trace_text value) {
     const json_walk *w = &s->walk;
     thread *t = &s->threads[0];
     if (s->column != NO_COLUMN && w->depth == 2) {
-        if (s->column == STACK) put(&t->columns[STACK], node_number(s, number_of(value)));
-        else put_delta(t, ns_of_us(value));
+        if (s->column == STACK) put(&t->columns[STACK], node_named(s, "samples", value));
+        else put_delta(t, time_of(s, "timeDeltas", value, 0, json_ns));
         return;
     }
     const char *key = walk_key(w, 0), *around = walk_key(w, 1);
     bool item = !*key, closes = *value.data == '}';
+    s->byte = walk_offset(w, value);
     if (*value.data == '[' && w->depth == 1)
         s->column = is(key, "samples") ? STACK : is(key, "timeDeltas") ? DELTA : NO_COLUMN;
     if (*value.data == ']' && w->depth == 1) s->column = NO_COLUMN;
     if (item && closes && is(around, "nodes")) end_node(s);
     if (is_bracket(value)) return;
-    if (item && is(around, "children")) put(&s->children, node_number(s, number_of(value)));
+    if (item && is(around, "children")) put_child(s, value);
     else if (is(around, "callFrame") && is(key, "functionName"))
         s->function = text_number(s, value) + 1;
     else if (is(around, "callFrame") && is(key, "url")) s->url = text_number(s, value) + 1;
-    else if (is(around, "callFrame") && is(key, "lineNumber")) s->line = number_of(value);
-    else if (w->depth == 3 && is(key, "id")) s->node = number_of(value);
-    else if (w->depth == 3 && is(key, "parent")) s->parent = node_number(s, number_of(value));
-    else if (w->depth == 1 && is(key, "startTime")) s->start_ns = ns_of_us(value);
-    else if (w->depth == 1 && is(key, "endTime")) s->end_ns = ns_of_us(value);
+    else if (is(around, "callFrame") && is(key, "lineNumber"))
+        s->line = number_of(s, key, value);
+    else if (w->depth == 3 && is(key, "id")) s->node = number_of(s, key, value);
+    else if (w->depth == 3 && is(key, "parent")) s->parent = node_named(s, key, value);
+    else if (w->depth == 1 && is(key, "startTime"))
+        s->start_ns = time_of(s, key, value, 0, json_ns);
+    else if (w->depth == 1 && is(key, "endTime"))
+        s->end_ns = time_of(s, key, value, 0, json_ns);
 }
 
 /* ---- Stacks ---- */
@@ -303,12 +368,22 @@ static const column *column_of(const sampled *s, const thread *t, int which) {
 }
 
 /* Its number in texts; -1: it has none. */
-static int32_t frame_name(const sampled *s, const thread *t, int32_t stack) {
+static int32_t frame_name(sampled *s, const thread *t, int32_t stack) {
     if (s->v8) return at(&t->columns[NODE_NAME], stack);
+    const column *texts = column_of(s, t, TEXTS);
     int32_t frame = at(column_of(s, t, FRAME), stack);
-    int32_t text = at(column_of(s, t, LOCATION), frame);
-    if (text < 0) text = at(column_of(s, t, NAME), at(column_of(s, t, FUNC), frame));
-    return at(column_of(s, t, TEXTS), text);
+    int32_t text = at_named(s, column_of(s, t, LOCATION), frame, FRAME, stack);
+    if (text >= 0) return at_named(s, texts, text, LOCATION, frame);
+    int32_t func = at_named(s, column_of(s, t, FUNC), frame, FRAME, stack);
+    return at_named(s, texts, at_named(s, column_of(s, t, NAME), func, FUNC, frame), NAME, func);
+}
+
+/* The stack below it. */
+static int32_t prefix_of(sampled *s, const thread *t, int32_t stack) {
+    int32_t below = at(column_of(s, t, PREFIX), stack);
+    bool fits = below < 0 || queue_fits(s->to, columns[PREFIX].both, "row", (uint64_t)stack, below,
+                                        s->node_count - 1);
+    return fits ? below : -1;
 }
 
 /* A frame without a name is none: what is below it stands for it, and for one that is too deep. */
@@ -316,14 +391,14 @@ static void end_node_at(sampled *s, const thread *t, int32_t number, const node 
     int32_t name = frame_name(s, t, number);
     node *n = &s->nodes[number];
     bool is_none = name < 0 || (s->v8 && (name == ROOT || name == IDLE));
-    n->known = true;
+    n->known = n->whole = true;
     if (!is_none && below->depth < DEEPEST) {
         n->name = (uint32_t)name;
         n->depth = below->depth + 1;
         return;
     }
     *n = *below;
-    n->known = true;
+    n->known = n->whole = true;
     n->cut |= !is_none;
 }
 
@@ -335,13 +410,18 @@ static void know_node(sampled *s, const thread *t, int32_t number) {
         GROW(s->path, count, s->path_capacity);
         s->path[count++] = number;
         s->nodes[number].known = true;
-        s->nodes[number].below = at(column_of(s, t, PREFIX), number);
-        number = s->nodes[number].below;
+        number = s->nodes[number].below = prefix_of(s, t, number);
+    }
+    if (number >= 0 && !s->nodes[number].whole) {
+        int32_t last = s->path[count - 1];
+        if (s->v8)
+            queue_odd(s->to, "children", "byte", (uint64_t)s->bytes.ns[last], "leads back to it");
+        else queue_odd(s->to, columns[PREFIX].both, "row", (uint64_t)last, "leads back to it");
+        s->nodes[last].below = -1;
     }
     while (count) {
         int32_t below = s->nodes[s->path[--count]].below;
-        bool good = below >= 0 && (size_t)below < s->node_count;
-        end_node_at(s, t, s->path[count], good ? &s->nodes[below] : &nothing);
+        end_node_at(s, t, s->path[count], below < 0 ? &nothing : &s->nodes[below]);
     }
 }
 
@@ -359,19 +439,21 @@ static void know_nodes(sampled *s, const thread *t) {
 
 /* ---- Calls ---- */
 
-/* The frames of a stack, from the innermost one out to the first that is open already; V8's
-   collector runs on top of what ran before. */
-static void take_sample(sampled *s, int32_t stack, int64_t ns) {
+static const node *node_at(const sampled *s, int32_t stack) {
     static const node nothing = {.below = -1};
     bool good = stack >= 0 && (size_t)stack < s->node_count &&
                 (!s->v8 || at(&s->threads[0].columns[NODE_NAME], stack) >= 0);
-    const node *n = good ? &s->nodes[stack] : &nothing;
+    return good ? &s->nodes[stack] : &nothing;
+}
+
+/* The frames of a stack, from the innermost one out to the first that is open already; V8's
+   collector runs on top of what ran before. Returns how many stay open. */
+static size_t turn_to(sampled *s, int32_t stack) {
+    const node *n = node_at(s, stack);
     size_t depth = n->depth, kept = depth;
-    s->odd += n->cut;
-    s->lost += s->v8 && stack >= 0 && !good;
     if (s->v8 && depth && n->name == COLLECTOR && s->open_count < DEEPEST) {
         kept = s->open_count;
-        if (kept && s->frames[kept - 1] == COLLECTOR) return;
+        if (kept && s->frames[kept - 1] == COLLECTOR) return kept;
         s->frames[kept] = COLLECTOR;
         s->open[kept] = stack;
         depth = kept + 1;
@@ -384,6 +466,18 @@ static void take_sample(sampled *s, int32_t stack, int64_t ns) {
         }
     }
     s->open_count = depth;
+    return kept;
+}
+
+static void take_sample(sampled *s, uint32_t number, int64_t ns) {
+    const thread *t = &s->threads[s->next_thread];
+    int32_t stack = at(&t->columns[STACK], (int32_t)number);
+    if (!s->v8 && stack >= 0)
+        queue_fits(s->to, columns[STACK].both, "row", number, stack, s->node_count - 1);
+    const node *n = node_at(s, stack);
+    s->odd += n->cut;
+    s->lost += s->v8 && stack >= 0 && !n->known;
+    size_t kept = turn_to(s, stack);
     frames_are(&s->stack, s->to, &s->texts, kept, s->frames, s->open_count, ns);
 }
 
@@ -392,14 +486,33 @@ static bool earlier(uint32_t a, uint32_t b, const void *context) {
     return t->ns[a] < t->ns[b];
 }
 
+/* V8's first sample may be before the profile's start. */
 static int64_t sample_ns(const sampled *s, const thread *t, int64_t time) {
     int64_t ns;
     bool over = __builtin_add_overflow(t->start_ns - s->base_ns, time, &ns);
-    return over || ns > INT64_MAX / 2 || ns < INT64_MIN / 2 ? 0 : ns;
+    return over || ns > INT64_MAX / 2 || ns < (s->v8 ? 0 : INT64_MIN / 2) ? 0 : ns;
 }
 
 static uint32_t sample_at(const sampled *s, size_t number) {
     return s->order ? s->order[number] : (uint32_t)number;
+}
+
+/* A sample of a few bytes may open thousands of frames, and the next one close them: would the
+   thread's make more calls than any reader waits for? */
+static bool may_make(sampled *s, const thread *t) {
+    enum { CALLS_PER_BYTE = 16, CALLS_AT_LEAST = 1 << 22 };
+    uint64_t most = s->walk.offset * CALLS_PER_BYTE + CALLS_AT_LEAST;
+    for (size_t i = 0; i < t->times.count; i++) {
+        size_t kept = turn_to(s, at(&t->columns[STACK], (int32_t)sample_at(s, i)));
+        s->changes += s->open_count - kept;
+        if (s->changes <= most) continue;
+        s->to->failed = fail(s->file, "its samples alternate between deep stacks: more than %llu "
+                             "calls, for which %llu bytes are too few to be a profile",
+                             (unsigned long long)most, (unsigned long long)s->walk.offset);
+        return false;
+    }
+    s->open_count = 0;
+    return true;
 }
 
 static void put_thread_name(sampled *s, const thread *t) {
@@ -417,8 +530,8 @@ static void begin_thread(sampled *s, const thread *t) {
     s->stack.pid = t->pid;
     s->stack.tid = t->tid;
     s->open_count = 0;
-    s->in_thread = true;
-    put_thread_name(s, t);
+    s->in_thread = may_make(s, t);
+    if (s->in_thread) put_thread_name(s, t);
 }
 
 /* The last sample of a thread lasts as long as they are apart, or to the end. */
@@ -439,28 +552,31 @@ static void end_thread(sampled *s, const thread *t) {
 
 static void begin_calls(sampled *s) {
     char base[24];
-    if (s->v8) s->threads[0].start_ns = s->base_ns = s->start_ns;
+    if (s->v8) {
+        s->threads[0].start_ns = s->base_ns = s->start_ns;
+        check_nodes(s);
+    }
     snprintf(base, sizeof base, "%lld", (long long)s->base_ns);
     if (!s->v8) queue_member(s->to, text_of("baseTimeNanoseconds"), text_of(base));
 }
 
 static bool end_samples(void *source) {
-    enum { SOME = 100 };
+    enum { SOME = 1000 };
     sampled *s = source;
     if (s->next_thread == s->count) return false;
     const thread *t = &s->threads[s->next_thread];
     if (!s->in_thread) {
         if (!s->next_thread) begin_calls(s);
         begin_thread(s, t);
+        if (!s->in_thread) return false;
     }
-    for (int i = 0; i < SOME && s->next_sample < t->times.count; i++) {
+    while (s->to->count < SOME && s->next_sample < t->times.count) {
         uint32_t number = sample_at(s, s->next_sample++);
         if (t->times.ns[number] == NO_TIME) {
             s->lost++;
             continue;
         }
-        take_sample(s, at(&t->columns[STACK], (int32_t)number),
-                    sample_ns(s, t, t->times.ns[number]));
+        take_sample(s, number, sample_ns(s, t, t->times.ns[number]));
     }
     if (s->next_sample == t->times.count) end_thread(s, t);
     return true;
@@ -493,9 +609,11 @@ static int is_sampled(const void *bytes, size_t size) {
 static void *open_sampled(const source_desc *desc) {
     sampled *s = allocate(sizeof *s);
     s->to = desc->to;
+    s->file = desc->path;
     s->walk.user = s;
     s->column = NO_COLUMN;
     s->parent = -1;
+    s->node = NO_ID;
     for (int i = 0; i < 3; i++) intern(&s->texts, special[i], strlen(special[i]));
     add_thread(s);
     return s;
@@ -528,7 +646,8 @@ static void close_sampled(void *source) {
         for (int c = 0; c < COLUMNS; c++) free(s->threads[i].columns[c].values);
         free(s->threads[i].times.ns);
     }
-    void *all[] = {s->threads, s->children.values, s->nodes, s->path, s->order, s->stack.frames};
+    void *all[] = {s->threads, s->children.values, s->nodes, s->path, s->order, s->stack.frames,
+                   s->bytes.ns};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
     map_free(&s->ids);
     intern_free(&s->texts);

@@ -8,7 +8,7 @@ enum { ROW_NAME = 15 };                          /* bytes that a target keeps of
 
 trace_text tasks_plain_name(trace_text name) {
     const char *open = memchr(name.data, '(', name.size);
-    if (!open || name.size < 7 || memcmp(name.data, "thread ", 7) != 0) return name;
+    if (!open || !text_begins(name, "thread ")) return name;
     if (name.data[name.size - 1] != ')') return name;
     return (trace_text){open + 1, (size_t)(name.data + name.size - open) - 2};
 }
@@ -65,7 +65,7 @@ void tasks_interrupt(tasks *t, int64_t pid, int64_t tid, int64_t start_ns, int64
 void tasks_ready(tasks *t, int64_t pid, int64_t tid, trace_text instant, int64_t ns) {
     static const char before[] = "ready ";
     enum { SIZE = sizeof before - 1 };
-    if (instant.size <= SIZE || memcmp(instant.data, before, SIZE) != 0) return;
+    if (instant.size == SIZE || !text_begins(instant, before)) return;
     trace_text name = {instant.data + SIZE, instant.size - SIZE};
     if (name.size > ROW_NAME) name.size = ROW_NAME;      /* the row is called no longer */
     add_turn(t, &t->ready, pid, (turn){ns, tid, 0, task_of(t, pid, name)});

@@ -18,16 +18,11 @@ static const struct { const char *category; size_t size; trace_kind kind; } kind
     KIND("glow_runtime", TRACE_RUNTIME), KIND("mtia_ccp_events", TRACE_KERNEL),
     KIND("mtia_workloadd", TRACE_KERNEL), KIND("mtia_insight", TRACE_KERNEL),
     KIND("hpu_op", TRACE_KERNEL), KIND("gpu_op", TRACE_KERNEL) /* Intel's unitrace */,
-    KIND("CudaRuntime", TRACE_RUNTIME) /* Paddle's */, KIND("cuda_profiler_range", TRACE_KERNEL),
+    KIND("CudaRuntime", TRACE_RUNTIME) /* Paddle's */, KIND("cuda_profiler_range", TRACE_COUNTED),
     KIND("privateuse1_runtime", TRACE_RUNTIME), KIND("privateuse1_driver", TRACE_RUNTIME),
     KIND("enqueue", TRACE_CPU_OP) /* torch_npu's */, KIND("dequeue", TRACE_CPU_OP)
 };
 #undef KIND
-
-static bool text_ends(trace_text text, const char *tail) {
-    size_t size = strlen(tail);
-    return text.size >= size && memcmp(text.data + text.size - size, tail, size) == 0;
-}
 
 int64_t trace_text_id(trace_text text) {
     return -(int64_t)(hash_bytes(text.data, text.size) >> 2) - 2;
@@ -50,8 +45,9 @@ uint64_t trace_pair_key(const trace_event *event) {
     trace_text id = event->id, rest = event->id2, name, value;
     if (event->phase == 'B' || event->phase == 'E')
         return hash_mix(key * 31 + (uint64_t)event->tid) | 1;
+    if (id.size) key = 0;
     while (json_next(&rest, &name, &value)) {
-        if (text_is(name, "global")) key = 0;
+        key = text_is(name, "global") ? 0 : hash_mix((uint64_t)event->pid + 1);
         id = value;
     }
     key = (key ^ hash_bytes(id.data, id.size)) * 31;

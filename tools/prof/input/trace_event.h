@@ -14,10 +14,20 @@ typedef enum trace_kind {
     TRACE_OTHER = 0, TRACE_CPU_OP, TRACE_ANNOTATION, TRACE_PYTHON, TRACE_RUNTIME /* and driver */,
     TRACE_KERNEL, TRACE_MEMCPY, TRACE_MEMSET, TRACE_GPU_ANNOTATION, TRACE_SYNC /* cuda_sync */,
     TRACE_OVERHEAD, TRACE_SPAN /* "Trace", by the profiler itself */,
-    TRACE_TASK /* of a kernel, which ran then: row "CPU" of prof.h */, TRACE_KINDS
+    TRACE_TASK /* of a kernel, which ran then: row "CPU" of prof.h */,
+    TRACE_COUNTED /* a range of a device's counters, whose times Kineto makes up */, TRACE_KINDS
 } trace_kind;
 static inline bool kind_is_device(uint8_t kind) {       /* what runs on a device */
     return kind == TRACE_KERNEL || kind == TRACE_MEMCPY || kind == TRACE_MEMSET;
+}
+static inline bool kind_has_device(uint8_t kind) {      /* what stands in a device's row */
+    return kind_is_device(kind) || kind == TRACE_GPU_ANNOTATION || kind == TRACE_COUNTED;
+}
+
+/* Of two with the same times, by their numbers as they came: is the first one the outer one? Those
+   made of a begin and an end come when they end, so that of them the outer one comes last. */
+static inline bool outer_of_equals(bool a_is_pair, uint32_t a, bool b_is_pair, uint32_t b) {
+    return a_is_pair != b_is_pair ? a_is_pair : a_is_pair && a > b;
 }
 
 enum { TRACE_NO_DEPTH = -1, TRACE_IN_NONE = -2 };

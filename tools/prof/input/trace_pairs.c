@@ -6,16 +6,18 @@
 
 
 /* What a begin and its end have in common: the thread or the asynchronous range; that and the name;
-   the category, too. An end names as many of them as it has. */
-enum { BY_PLACE, BY_NAME, BY_CATEGORY, CHAINS };
+   the category, too. An end names as many of them as it has. The same of asynchronous ranges within
+   their process: all processes may have one id, as those of a range that several have, and as those
+   of files that were merged; its own process' comes first. */
+enum { BY_PLACE, BY_NAME, BY_CATEGORY, KEYS, CHAINS = 2 * KEYS };
 
 /* A begin that waits for its end, or a half that waits for the file's end; behind it in memory are
    its arguments and texts. */
 typedef struct half {
     trace_event event;
     uint64_t keys[CHAINS];
-    struct half *outer[CHAINS];  /* what is open around it, with the same key */
-    struct half *inner;          /* what is open in it, at the same place */
+    struct half *outer[CHAINS];  /* what is open around it, with the same key, and in it */
+    struct half *inner[CHAINS];
     struct half *before, *after; /* among all that are open, as they came; among those that ended */
     struct half *end;            /* a copy of its end, where that has arguments */
     uint64_t end_offset;
@@ -100,33 +102,41 @@ static half *innermost(const trace_pairs *p, uint64_t key) {
     return top ? (half *)(uintptr_t)*top : NULL;
 }
 
+/* Of a range within its process. */
+static uint64_t own_key(uint64_t key, const trace_event *event) {
+    return hash_mix(key * 31 + (uint64_t)event->pid) | 1;
+}
+
 static half *half_of(const trace_event *event, uint64_t key) {
     half *h = copy_event(event);
     h->keys[BY_PLACE] = key;
+    h->keys[KEYS] = event->phase == 'B' || event->phase == 'E' ? 0 : own_key(key, event);
     return h;
 }
 
 static void begin(trace_pairs *p, half *h) {
-    h->keys[BY_NAME] = key_with(h->keys[BY_PLACE], h->event.name);
-    h->keys[BY_CATEGORY] = key_with(h->keys[BY_NAME], h->event.cat);
     for (int i = 0; i < CHAINS; i++) {
+        if (i % KEYS == BY_NAME) h->keys[i] = key_with(h->keys[i - 1], h->event.name);
+        if (i % KEYS == BY_CATEGORY) h->keys[i] = key_with(h->keys[i - 1], h->event.cat);
+        if (!h->keys[i / KEYS * KEYS]) break;    /* of a thread */
         uint64_t *top = map_put(&p->tops, h->keys[i], NULL);
         h->outer[i] = (half *)(uintptr_t)*top;
+        if (h->outer[i]) h->outer[i]->inner[i] = h;
         *top = (uintptr_t)h;
     }
-    if (h->outer[BY_PLACE]) h->outer[BY_PLACE]->inner = h;
     list_add(&p->open, h);
 }
 
 /* ---- Ends ---- */
 
-/* It is open no more. Of those with its name it is the innermost. */
+/* It is open no more. */
 static void close_half(trace_pairs *p, half *h, int64_t end_ns) {
-    half *outer = h->outer[BY_PLACE], *inner = h->inner;
-    for (int i = inner ? BY_NAME : BY_PLACE; i < CHAINS; i++)
-        *map_get(&p->tops, h->keys[i]) = (uintptr_t)h->outer[i];
-    if (outer) outer->inner = inner;
-    if (inner) inner->outer[BY_PLACE] = outer;
+    for (int i = 0; i < CHAINS && h->keys[i / KEYS * KEYS]; i++) {
+        half *outer = h->outer[i], *inner = h->inner[i];
+        if (outer) outer->inner[i] = inner;
+        if (inner) inner->outer[i] = outer;
+        else *map_get(&p->tops, h->keys[i]) = (uintptr_t)outer;
+    }
     list_remove(&p->open, h);
     h->end_ns = end_ns > h->event.ts_ns ? end_ns : h->event.ts_ns;
     list_add(&p->ended, h);
@@ -145,10 +155,13 @@ static half *begin_of(const trace_pairs *p, const trace_event *end, uint64_t key
 
 /* On a thread, what is open in the begin ends with it. (Asynchronous ranges may overlap.) */
 static bool end(trace_pairs *p, const trace_event *event, uint64_t key) {
-    half *h = begin_of(p, event, key);
+    half *h = event->phase == 'E' ? NULL : begin_of(p, event, own_key(key, event));
+    if (!h) h = begin_of(p, event, key);
     if (!h) return false;
-    while (event->phase == 'E' && h->inner) close_half(p, innermost(p, key), event->ts_ns);
+    while (event->phase == 'E' && h->inner[BY_PLACE])
+        close_half(p, innermost(p, key), event->ts_ns);
     close_half(p, h, event->ts_ns);
+    h->end_ns = event->ts_ns;                    /* which may be before its begin */
     h->end_offset = event->offset;
     if (event->arg_count) h->end = copy_event(event);
     return true;

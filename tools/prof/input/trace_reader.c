@@ -107,10 +107,14 @@ static bool find_format(trace_reader *r, const char *first, size_t size) {
     bool more;
     r->format = detect_format(first, size, &more);
     if (!r->format) return more && !s->file.ended && size < ENOUGH;
-    source_desc desc = {.to = &s->made, .path = r->path, .as_ended = r->as_ended};
+    source_desc desc = {.to = &s->made, .path = r->path, .as_ended = r->as_ended,
+                        .losses = r->losses};
     desc.begin = unpack_plain(s->file.file, &desc.fd);
+    if (r->format == &raw_format) s->file.as_json = 8;           /* a zone has 12 bytes */
+    input_read(&s->file.status, r->path, 0, s->file.as_json);
     s->made_by = r->format->open(&desc);
     s->file.ended |= !r->format->push;
+    s->scan.amounts = true;
     return true;
 }
 
@@ -190,10 +194,14 @@ static void read_losses(trace_reader *r, trace_text key, trace_text value) {
     else losses_read(r->losses, value);
 }
 
-/* To the next element or member, or (with *last) to the closing bracket. due: not the first. */
+/* To the next element or member, or (with *last) to the closing bracket. due: not the first. Who
+   writes a comma before each event may write one before the first, too. */
 static const char *skip_to_next(source *s, const char *p, bool due, char closing, bool *last) {
-    if (due) return skip_comma(s->text, p, closing, last);
     p = skip_space(p);
+    if (due || (closing == ']' && *p == ',')) {
+        if (!due) defect(s->text, TRACE_COMMA);
+        return skip_comma(s->text, p, closing, last);
+    }
     *last = *p == closing;
     return p;
 }
@@ -457,6 +465,12 @@ static void finish(trace_reader *r) {
         r->truncated = true;
         note_cut_input();
     }
+    if (s->made.odd) {
+        note_cut_input();
+        if (!r->quiet)
+            warn(r->path, "%llu numbers or ids make no sense: left out; %s",
+                 (unsigned long long)s->made.odd, s->made.first_odd);
+    }
     if (unpack_rest(s->file.file)) {
         note_cut_input();
         if (!r->quiet) warn(r->path, "what follows its gzip data is not gzip data: left out");
@@ -477,6 +491,11 @@ static void count_defects(trace_reader *r) {
 
 static void count_odd(trace_reader *r, trace_defect what) {
     if (r->defects[what]++ == 0) r->first_defect[what] = r->event->offset;
+}
+
+static void bound_time(trace_reader *r) {
+    trace_defect odd = chrome_bound_time(&r->source->scan, r->event);
+    if (odd != TRACE_DEFECTS) count_odd(r, odd);
 }
 
 /* Before the first event of which more is to be known than stands in front of it. */
@@ -519,6 +538,7 @@ static bool next_pair(trace_reader *r) {
     r->item = TRACE_EVENT;
     r->event = &s->event;
     r->event->kind = trace_kind_of(r->event->cat);
+    bound_time(r);
     if (r->event->end_offset) return true;
     count_odd(r, TRACE_NO_END);
     intern(&s->unfinished, r->event->name.data, r->event->name.size);
@@ -574,8 +594,7 @@ static bool take_made(trace_reader *r) {
     } else {
         r->event = &item->event;
         r->event->offset = s->made_count;
-        if (r->event->dur_ns < 0) count_odd(r, TRACE_NEGATIVE);
-        if (r->event->dur_ns < 0) r->event->dur_ns = 0;
+        bound_time(r);
         good = !r->event->raw.size || chrome_again(&s->scan, r->event, r->event->raw);
         good = good && chrome_times_fit(&s->scan, r->event->ts_ns, r->event->dur_ns);
         if (!good) stop(s->text, BAD, "", chrome_no_times);
@@ -684,10 +703,11 @@ int trace_close(trace_reader *r) {
     static const char *const said[TRACE_DEFECTS] = {
         "NaN or infinite numbers, taken as absent", "bytes that are not UTF-8",
         "raw control characters in texts", "escapes that JSON has not, or of half a character",
-        "commas before a closing bracket", "keys that an event has twice",
+        "commas beside a bracket", "keys that an event has twice",
         "pids, tids or times that are no numbers, taken as absent",
         "events without a ts or dur, taken as 0",
         "events that end before they begin, taken as of no length",
+        "events that last ten years or more, as where an end was lost, taken as of no length",
         "events that are not objects, left out", "ends of nothing, left out",
         "begins without an end, taken to last to that of the one around them, or of the trace",
         "events that are no JSON, left out",

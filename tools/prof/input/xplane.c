@@ -1,12 +1,13 @@
 /* XLA's own profiles (NAME.xplane.pb of JAX, TensorFlow, PyTorch/XLA) as the events that its
    converter to trace.json makes of them: a plane is a process, a line a thread. They are defined in
    tsl/profiler/protobuf/xplane.proto of google/tsl. What names events stands behind the lines of a
-   plane: so a plane is kept while it is read. */
+   plane, and any plane may have the earliest line, which times count from: so the file is kept. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/protobuf.h"
 #include "input/event_source.h"
+#include "input/losses.h"
 
 enum { LONGEST_NAME = 256 };
 #define LARGEST_PLANE (UINT64_C(1) << 31)
@@ -21,25 +22,32 @@ enum {                           /* fields */
     MAP_KEY = 1, MAP_VALUE = 2, METADATA_NAME = 2, METADATA_DISPLAY_NAME = 4
 };
 
-typedef struct line { int64_t id, ns; trace_text name; pb_reader events; } line;
+/* odd: behind a number of it that is none; NULL: there is no such. */
+typedef struct line {
+    int64_t id, ns;
+    trace_text name;
+    pb_reader events;
+    const uint8_t *odd;
+} line;
 
 typedef struct xplane {
     event_queue *to;
-    uint8_t *buffer;             /* of the file, from offset on */
-    size_t size, capacity;
-    uint64_t offset;
+    losses *losses;
+    uint8_t *buffer;             /* the file */
+    size_t size, capacity, at;   /* at: what was read of it */
     const char *broken;          /* what is wrong there; NULL: nothing is */
-    uint8_t *bytes;              /* of the plane that is read; NULL: none is */
+    bool is_open;                /* a plane is */
     line *lines;                 /* its lines */
     size_t line_count, line_capacity, next_line;
     line line;                   /* what is left of the one that is read */
     int64_t pid;
     bool has_base;
     int64_t base_ns;
+    uint64_t modules, modules_ps;        /* of devices whose ops are not there */
     map names, stats;            /* of a plane: id -> text + 1; those of stats are JSON */
     interner texts;
     output json;                 /* of one of them */
-    uint64_t sums, odd;
+    uint64_t sums;
     uint64_t notes;              /* its maker's errors and warnings, */
     uint32_t note;               /* of which this is the first, in texts */
 } xplane;
@@ -56,6 +64,29 @@ static trace_text known_text(const xplane *x, const map *names, uint64_t id) {
     return (trace_text){text->text, text->size};
 }
 
+/* What stands before p cannot be so. */
+static void odd_at(xplane *x, const char *field, const uint8_t *p, const char *what) {
+    queue_odd(x->to, field, "byte", (uint64_t)(p - x->buffer), "%s", what);
+}
+
+static void check(xplane *x, const char *message, const pb_reader *r) {
+    if (r->bad) odd_at(x, message, r->at, "ends within a field");
+}
+
+/* A field of this kind is a number; else it is odd. */
+static uint64_t number_in(xplane *x, const pb_reader *r, const pb_field *f, const char *field) {
+    if (f->type == PB_VARINT) return f->value;
+    odd_at(x, field, r->at, "is no number");
+    return 0;
+}
+
+/* The same of the id of a name, which the plane has. */
+static trace_text name_of(xplane *x, const map *names, uint64_t id, const char *field,
+                          const pb_reader *r) {
+    if (!map_get(names, id)) odd_at(x, field, r->at, "is that of no name of its plane");
+    return known_text(x, names, id);
+}
+
 /* ---- Planes ---- */
 
 /* An entry of a map: id -> metadata, of which the name counts, or rather that for display. Those of
@@ -65,13 +96,14 @@ static void take_metadata(xplane *x, map *names, pb_reader r) {
     uint64_t id = 0;
     trace_text name = {"", 0}, shown = {"", 0};
     while (pb_next(&r, &f)) {
-        if (f.number == MAP_KEY && f.type == PB_VARINT) id = f.value;
+        if (f.number == MAP_KEY) id = number_in(x, &r, &f, "key");
         if (f.number != MAP_VALUE || f.type != PB_BYTES) continue;
         for (pb_reader in = pb_within(&f); pb_next(&in, &part); ) {
             if (part.number == METADATA_NAME) name = text_in(&part);
             if (part.number == METADATA_DISPLAY_NAME && names == &x->names) shown = text_in(&part);
         }
     }
+    check(x, "metadata", &r);
     if (shown.size) name = shown;
     if (names == &x->stats) {
         output_forget(&x->json);
@@ -87,19 +119,81 @@ static line line_of(const pb_field *f) {
     line l = {.events = pb_within(f)};
     pb_field part;
     for (pb_reader r = l.events; pb_next(&r, &part); ) {
-        if (part.number == LINE_ID && !l.id) l.id = (int64_t)part.value;
-        if (part.number == LINE_DISPLAY_ID && part.value) l.id = (int64_t)part.value;
-        if (part.number == LINE_NS) l.ns = (int64_t)part.value;
+        bool number = part.number == LINE_ID || part.number == LINE_DISPLAY_ID ||
+                      part.number == LINE_NS;
+        if (number && part.type != PB_VARINT) l.odd = r.at;
+        if (pb_is_number(&part, LINE_ID) && !l.id) l.id = (int64_t)part.value;
+        if (pb_is_number(&part, LINE_DISPLAY_ID) && part.value) l.id = (int64_t)part.value;
+        if (pb_is_number(&part, LINE_NS)) l.ns = (int64_t)part.value;
         if (part.number == LINE_NAME && !l.name.size) l.name = text_in(&part);
         if (part.number == LINE_DISPLAY_NAME && part.value) l.name = text_in(&part);
     }
     return l;
 }
 
-/* The trace's begin is that of the first line, in front of all events. */
+/* The next plane, or what else the file has, behind *at. 0: more bytes are needed, -1: it is
+   broken. */
+static int next_part(const xplane *x, size_t *at, uint64_t *tag, pb_reader *part) {
+    const uint8_t *from = x->buffer + *at, *end = x->buffer + x->size;
+    uint64_t length = 0;
+    int is = pb_read_varint(&from, end, tag);
+    if (is > 0 && (*tag & 7) != PB_BYTES) is = -1;
+    if (is > 0) is = pb_read_varint(&from, end, &length);
+    if (is < 0 || length > LARGEST_PLANE) return -1;
+    if (is == 0 || length > (uint64_t)(end - from)) return 0;
+    *part = (pb_reader){from, from + length, false};
+    *at = (size_t)(from - x->buffer) + (size_t)length;
+    return 1;
+}
+
+static bool has_events(pb_reader events) {
+    pb_field f;
+    while (pb_next(&events, &f))
+        if (f.number == LINE_EVENT) return true;
+    return false;
+}
+
+static uint64_t sum_of(pb_reader events, uint64_t *count) {
+    pb_field f, part;
+    uint64_t ps = 0;
+    while (pb_next(&events, &f)) {
+        if (f.number != LINE_EVENT || f.type != PB_BYTES) continue;
+        pb_reader event = pb_within(&f);
+        while (pb_next(&event, &part)) ps += pb_is_number(&part, EVENT_DURATION) ? part.value : 0;
+        ++*count;
+    }
+    return ps;
+}
+
+/* Its earliest line with events; a device's modules, whose time is that of its ops, if these are
+   missing. */
+static void survey_plane(xplane *x, pb_reader plane) {
+    pb_field f;
+    uint64_t modules = 0, ps = 0;
+    bool device = false, ops = false;
+    while (pb_next(&plane, &f)) {
+        if (f.number == PLANE_NAME)
+            device = text_begins(text_in(&f), "/device:");
+        if (f.number != PLANE_LINE || f.type != PB_BYTES) continue;
+        line l = line_of(&f);
+        bool any = has_events(l.events), is_module = text_is(l.name, "XLA Modules");
+        if (l.ns && (!x->base_ns || l.ns < x->base_ns) && any) x->base_ns = l.ns;
+        if (is_module) ps += sum_of(l.events, &modules);
+        ops |= any && !is_module && !text_is(l.name, "Steps");
+    }
+    x->modules += device && !ops ? modules : 0;
+    x->modules_ps += device && !ops ? ps : 0;
+}
+
+/* Times count from the earliest line that has events, of whatever plane. */
 static void tell_base(xplane *x) {
     char base[24];
-    for (size_t i = 0; i < x->line_count && !x->base_ns; i++) x->base_ns = x->lines[i].ns;
+    pb_reader plane;
+    uint64_t tag;
+    for (size_t at = 0; next_part(x, &at, &tag, &plane) > 0; )
+        if (tag >> 3 == SPACE_PLANE) survey_plane(x, plane);
+    losses_unread(x->losses, "XLA modules of devices without a row of ops", x->modules,
+                  x->modules_ps / 1000);
     snprintf(base, sizeof base, "%lld", (long long)x->base_ns);
     if (x->base_ns) queue_member(x->to, text_of("baseTimeNanoseconds"), text_of(base));
     x->has_base = true;
@@ -115,9 +209,10 @@ static void begin_plane(xplane *x, pb_reader plane) {
         if (f.number == PLANE_NAME) name = text_in(&f);
         if (f.number != PLANE_LINE || f.type != PB_BYTES) continue;
         GROW(x->lines, x->line_count, x->line_capacity);
-        x->lines[x->line_count++] = line_of(&f);
+        line l = x->lines[x->line_count++] = line_of(&f);
+        if (l.odd) odd_at(x, "a line's number", l.odd, "is none");
     }
-    x->odd += r.bad;
+    check(x, "plane", &r);
     if (!x->line_count) return;
     if (!x->has_base) tell_base(x);
     if (name.size) queue_label(x->to, "process_name", x->pid, 0, name);
@@ -140,12 +235,13 @@ static void put_stat(xplane *x, pb_reader r) {
     uint64_t id = 0;
     double number;
     while (pb_next(&r, f)) {
-        if (f->number == STAT_METADATA && f->type == PB_VARINT) id = f->value;
+        if (f->number == STAT_METADATA) id = number_in(x, &r, f, "XStat.metadata_id");
         if (f->number <= STAT_METADATA || f->number > STAT_REF) continue;
         value = f;                               /* not copied: what was just written is slow to */
         f = value == fields ? &fields[1] : fields;
     }
-    trace_text key = known_text(x, &x->stats, id), text = text_in(value);
+    trace_text key = name_of(x, &x->stats, id, "XStat.metadata_id", &r), text = text_in(value);
+    check(x, "XStat", &r);
     if (!key.size) return;
     output *args = queue_arg(x->to, key);
     memcpy(&number, &value->value, sizeof number);
@@ -156,7 +252,7 @@ static void put_stat(xplane *x, pb_reader r) {
         output_format(args, "%llu", (unsigned long long)value->value);
     else if (value->number == STAT_TEXT) output_json_text(args, text.data, text.size);
     else if (value->number == STAT_REF) {
-        text = known_text(x, &x->stats, value->value);
+        text = name_of(x, &x->stats, value->value, "XStat.ref_value", &r);
         output_text(args, "\"");
         output_write(args, text.data, text.size);
         output_text(args, "\"");
@@ -180,22 +276,24 @@ static void put_event(xplane *x, pb_reader r) {
     int64_t offset = 0, duration = 0, ns, dur;
     bool is_sum = false, has_args = false;
     while (pb_next(&r, &f)) {
-        if (f.number == EVENT_METADATA) metadata = f.value;
-        if (f.number == EVENT_OFFSET) offset = (int64_t)f.value;
-        if (f.number == EVENT_DURATION) duration = (int64_t)f.value;
+        if (f.number == EVENT_METADATA) metadata = number_in(x, &r, &f, "XEvent.metadata_id");
+        if (f.number == EVENT_OFFSET) offset = (int64_t)number_in(x, &r, &f, "XEvent.offset_ps");
+        if (f.number == EVENT_DURATION)
+            duration = (int64_t)number_in(x, &r, &f, "XEvent.duration_ps");
         is_sum |= f.number == EVENT_OCCURRENCES;
         if (f.number != EVENT_STAT || f.type != PB_BYTES) continue;
         if (!has_args) queue_begin_args(x->to);
         has_args = true;
         put_stat(x, pb_within(&f));
     }
+    check(x, "XEvent", &r);
     if (is_sum || !times_of(x, offset, duration, &ns, &dur)) {
         x->sums += is_sum;
-        x->odd += !is_sum;
+        if (!is_sum) odd_at(x, "XEvent", r.at, "has an offset or duration that is no time");
         return;
     }
-    trace_event *event = queue_timed(x->to, 'X', (trace_text){NULL, 0},
-                                     known_text(x, &x->names, metadata), ns);
+    trace_text name = name_of(x, &x->names, metadata, "XEvent.metadata_id", &r);
+    trace_event *event = queue_timed(x->to, 'X', (trace_text){NULL, 0}, name, ns);
     event->pid = x->pid;
     event->tid = x->line.id;
     queue_until(event, dur);
@@ -211,7 +309,7 @@ static bool put_some(xplane *x) {
             if (f.number == LINE_EVENT && f.type == PB_BYTES) put_event(x, pb_within(&f)), i++;
             continue;
         }
-        x->odd += x->line.events.bad;
+        if (x->line.events.at) check(x, "XLine", &x->line.events);
         if (x->next_line == x->line_count) return false;
         x->line = x->lines[x->next_line++];
     }
@@ -220,42 +318,26 @@ static bool put_some(xplane *x) {
 
 /* ---- The whole ---- */
 
-/* Takes the first bytes out of the buffer. */
-static uint8_t *take(xplane *x, size_t size) {
-    uint8_t *taken = x->buffer;
-    x->size -= size;
-    x->offset += size;
-    x->capacity = x->size + (1 << 16);
-    x->buffer = allocate(x->capacity);
-    memcpy(x->buffer, taken + size, x->size);
-    return taken;
-}
-
 static void take_note(xplane *x, trace_text text) {
     if (!x->notes++) x->note = intern_clean(&x->texts, text);
 }
 
-/* Goes on in the plane, or with the next one, if that is whole. false: more bytes are needed. */
+/* Goes on in the plane, or with the next one. false: that was all. */
 static bool go_on(xplane *x) {
-    const uint8_t *at = x->buffer, *end = at + x->size;
-    uint64_t tag, length = 0;
-    if (x->bytes && put_some(x)) return true;
-    free(x->bytes);
-    x->bytes = NULL;
-    if (x->broken || !x->size) return false;
-    int is = pb_read_varint(&at, end, &tag);
-    if (is > 0 && (tag & 7) != PB_BYTES) is = -1;
-    if (is > 0) is = pb_read_varint(&at, end, &length);
-    if (is < 0 || length > LARGEST_PLANE) x->broken = "this is no plane of a profile of XLA";
-    if (is <= 0 || x->broken || length > (uint64_t)(end - at)) return false;
-    size_t head = (size_t)(at - x->buffer);
-    x->bytes = take(x, head + (size_t)length);
-    pb_reader plane = {x->bytes + head, x->bytes + head + length, false};
+    pb_reader plane;
+    uint64_t tag;
+    if (x->is_open && put_some(x)) return true;
+    x->is_open = false;
+    if (x->broken || x->at == x->size) return false;
+    int is = next_part(x, &x->at, &tag, &plane);
+    if (is < 0) x->broken = "this is no plane of a profile of XLA";
+    if (is <= 0) return false;
+    x->is_open = true;
     x->line.events = (pb_reader){0};
     x->line_count = x->next_line = 0;
     if (tag >> 3 == SPACE_PLANE) begin_plane(x, plane);
     if (tag >> 3 == SPACE_ERROR || tag >> 3 == SPACE_WARNING)
-        take_note(x, (trace_text){(const char *)plane.at, (size_t)length});
+        take_note(x, (trace_text){(const char *)plane.at, (size_t)(plane.end - plane.at)});
     return true;
 }
 
@@ -284,20 +366,19 @@ static int is_xplane(const void *first, size_t size) {
 static void *open_xplane(const source_desc *desc) {
     xplane *x = allocate(sizeof *x);
     x->to = desc->to;
+    x->losses = desc->losses;
     output_open_memory(&x->json);
     return x;
 }
 
 static void push_xplane(void *source, const void *data, size_t size) {
     xplane *x = source;
-    if (x->broken) return;
     while (x->capacity - x->size < size) {
         x->capacity = x->capacity ? 2 * x->capacity : 1 << 16;
         x->buffer = reallocate(x->buffer, x->capacity);
     }
     memcpy(x->buffer + x->size, data, size);
     x->size += size;
-    go_on(x);
 }
 
 static bool end_xplane(void *source) {
@@ -311,16 +392,13 @@ static bool tell_xplane(void *source, const char *path) {
              (unsigned long long)x->notes, interned_text(&x->texts, x->note));
     if (x->sums)
         warn(path, "%llu events are sums without a time: left out", (unsigned long long)x->sums);
-    if (x->odd)
-        warn(path, "%llu events or lines make no sense: left out", (unsigned long long)x->odd);
-    const char *early = x->size ? "the file ends early" : NULL;
-    return tell_end(path, x->offset, x->broken ? x->broken : early);
+    const char *early = x->at < x->size ? "the file ends early" : NULL;
+    return tell_end(path, x->at, x->broken ? x->broken : early);
 }
 
 static void close_xplane(void *source) {
     xplane *x = source;
     free(x->buffer);
-    free(x->bytes);
     free(x->lines);
     map_free(&x->names);
     map_free(&x->stats);

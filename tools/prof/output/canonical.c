@@ -1,5 +1,5 @@
 /* Events as lines for tests: see canonical.h. The name is cut to 30 letters; FRAME is the innermost
-   entry of the stack that is not only carets. */
+   entry of the stack that is not only carets. As older PyTorch: 20 letters, the last line of all */
 #include "output/canonical.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "input/trace_reader.h"
 
-enum { NAME_LETTERS = 30 };
+enum { NAME_LETTERS = 30, OLD_LETTERS = 20 };
 
 typedef struct line { int64_t start_ns; const char *text; } line;
 
@@ -18,6 +18,7 @@ typedef struct lines {
     char *buffer;                /* a text of the event */
     size_t room;
     output own;                  /* the line */
+    bool old;
 } lines;
 
 static void make_room(lines *l, size_t size) {
@@ -37,12 +38,12 @@ static bool take_text(lines *l, const trace_event *event, const char *key) {
 
 static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-/* Without white space around it; of size 0 where it has only carets. */
-static trace_text trimmed(const char *text, size_t size) {
+/* Without white space around it; of size 0 where it has only carets, which older PyTorch kept. */
+static trace_text trimmed(const char *text, size_t size, bool old) {
     while (size && is_space(*text)) text++, size--;
     while (size && is_space(text[size - 1])) size--;
     for (size_t i = 0; i < size; i++)
-        if (text[i] != '^') return (trace_text){text, size};
+        if (old || text[i] != '^') return (trace_text){text, size};
     return (trace_text){text, 0};
 }
 
@@ -51,7 +52,7 @@ static void write_frame(lines *l, const char *between, bool last) {
     trace_text frame = {"", 0};
     for (const char *at = l->buffer; *at; ) {
         size_t size = strcspn(at, between);
-        trace_text own = trimmed(at, size);
+        trace_text own = trimmed(at, size, l->old);
         if (own.size && (last || !frame.size)) frame = own;
         at += size + (at[size] != 0);
     }
@@ -66,7 +67,8 @@ static void write_name(lines *l, trace_text name) {
     make_room(l, name.size);
     if (name.size) memcpy(l->buffer, name.data, name.size);
     l->buffer[name.size] = 0;
-    for (int i = 0; i < NAME_LETTERS && l->buffer[at]; i++)
+    int letters = l->old ? OLD_LETTERS : NAME_LETTERS;
+    for (int i = 0; i < letters && l->buffer[at]; i++)
         at += plain_next(l->buffer + at, &shown, &size);
     l->buffer[at] = 0;
     output_plain_text(&l->own, l->buffer);
@@ -98,8 +100,8 @@ static bool starts_before(uint32_t a, uint32_t b, const void *context) {
     return list[a].start_ns < list[b].start_ns;
 }
 
-int canonical_write(const char *trace, output *out) {
-    lines l = {0};
+int canonical_write(const char *trace, bool old, output *out) {
+    lines l = {.old = old};
     trace_reader *reader = trace_open(trace);
     if (!reader) return EXIT_BAD;
     output_open_memory(&l.own);

@@ -29,7 +29,7 @@ static void file_row(row_sink *sink, table_id table, const cell *cells) {
 
 /* fd: of the file that path is, -1: it is to be made. */
 static bool file_open(table_file *f, const char *path, int fd, table_id table, bool as_parquet) {
-    *f = (table_file){.sink = {NULL, file_row, 1u << table}, .table = table};
+    *f = (table_file){.sink = {.row = file_row, .wanted = 1u << table}, .table = table};
     if (!(fd < 0 ? output_open(&f->out, path) : output_onto(&f->out, fd, path))) return false;
     if (as_parquet) f->parquet = parquet_open(&f->out, &table_models[table]);
     else csv_head(&f->out, &table_models[table]);
@@ -171,7 +171,8 @@ int tables_folder(const table_job *job) {
     char path[PATH_ROOM], beside[PATH_ROOM];
     struct stat old;
     size_t size = (size_t)snprintf(path, PATH_ROOM, "%s", job->path);
-    folder f = {.sink = {folder_begin, folder_row, (1u << TABLES) - 1}, .path = path};
+    folder f = {.path = path, .sink = {.begin = folder_begin, .row = folder_row, .apart = true,
+                                       .wanted = (1u << TABLES) - 1}};
     int status = EXIT_OK, made = 0;
     if (size >= PATH_ROOM) return fail(job->path, "%s", strerror(ENAMETOOLONG));
     while (size > 1 && path[size - 1] == '/') path[--size] = '\0';
@@ -184,8 +185,10 @@ int tables_folder(const table_job *job) {
     if (there && !folder_is_free(path)) return EXIT_BAD;
     while (made < TABLES && (f.whole[made] = file_unnamed(beside, 0600)) >= 0) made++;
     if (made < TABLES) status = fail(path, "cannot be created: %s", strerror(errno));
-    for (size_t i = 0; i < job->count && status == EXIT_OK; i++)
-        status = write_rank(&f, job, i);
+    for (size_t i = 0; i < job->count && status == EXIT_OK; i++) {
+        do status = write_rank(&f, job, i);
+        while ((f.sink.place = f.sink.next) && status == EXIT_OK);
+    }
     if (status == EXIT_OK) status = make_folder(&f, beside, there);
     while (made > 0) close(f.whole[--made]);
     free(f.ranks);

@@ -49,7 +49,7 @@ static void take_event(json_lanes *l, const trace_event *event) {
     if (event->phase != 'X' || event->is_async || !(event->has & TRACE_HAS_TID)) return;
     if (event->end_offset) *map_put(&l->ends, event->offset, NULL) = event->end_offset;
     items_add(&l->items, (row_item){
-        event->ts_ns, event->dur_ns, event->offset, row_of(l, event), ITEM_CALL
+        event->ts_ns, event->dur_ns, event->offset, row_of(l, event), ITEM_CALL, event->is_pair
     });
 }
 

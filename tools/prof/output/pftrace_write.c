@@ -217,7 +217,8 @@ static void take_member(pf_writer *w, const trace_member *member) {
 static void add_item(pf_writer *w, const trace_event *event, uint32_t what, uint32_t number,
                      uint64_t payload) {
     int64_t amount = what == ITEM_CALL ? event->dur_ns : 0;
-    items_add(&w->items, (row_item){event->ts_ns, amount, payload, number, what});
+    items_add(&w->items, (row_item){event->ts_ns, amount, payload, number, (uint16_t)what,
+                                    event->is_pair});
 }
 
 /* What slices and instants have in common. */
@@ -567,6 +568,15 @@ static void write_texts(pf_writer *w) {
     write_interned(w, true);
 }
 
+/* Perfetto drops what is before 0: there the first event is at 0. */
+static void begin_at_zero(pf_writer *w, const char *path) {
+    int64_t below;
+    if (__builtin_add_overflow(w->first_ns, w->base_ns, &below) || below >= 0) return;
+    w->base_ns -= below;
+    warn(path, "times before 0: all are later by %.3f us in %s, as Perfetto reads none below 0",
+         -(double)below * 1e-3, w->out->path);
+}
+
 static void write_all(pf_writer *w) {
     if (w->first_ns == INT64_MAX) w->first_ns = 0;
     w->uuids = w->trace.process_count;
@@ -608,6 +618,7 @@ int pftrace_write(const char *path, bool merged, output *out) {
     if (status == EXIT_OK) {
         items_sort(&w.items);
         match_flows(&w);
+        begin_at_zero(&w, path);
         write_all(&w);
         if (w.lanes.shortened)
             warn(merged ? out->path : path, "%llu calls overlap %d others: shortened",

@@ -21,13 +21,17 @@ enum { /* fields of Profile and its messages */
 typedef enum value { CPU, ON_DEVICE, CALLS, BYTES, VALUES } value;
 
 /* What samples of a path are apart by; and one of them. */
-typedef struct context { int64_t step; uint32_t thread, file; } context;
+typedef struct context {
+    int64_t step, rank;          /* rank: of a file of several; -1: the file's */
+    uint32_t thread, file;
+} context;
 typedef struct sample { uint32_t node, context; int64_t values[VALUES]; } sample;
 
 typedef struct profile {
     output *out;
     flame flame;
     rank_id *ranks;
+    merged_ranks merged;         /* of the file being read */
     size_t file;                 /* being read */
     interner contexts, threads, texts, functions;
     numbering by_key;            /* of samples, by node and context */
@@ -47,6 +51,7 @@ typedef struct profile {
 static void take_member(void *user, const trace_member *member) {
     profile *p = user;
     rank_read(&p->ranks[p->file], member);
+    merged_read(&p->merged, member);
     if (text_is(member->key, "baseTimeNanoseconds")) json_int(member->value, &p->base_ns);
 }
 
@@ -60,7 +65,9 @@ static void take_event(void *user, const trace_event *event) {
 }
 
 static uint32_t context_of(profile *p, const flame_sample *s) {
+    const merged_ranks *merged = &p->merged;
     context c = {
+        .rank = merged_any(merged) ? merged->ranks[merged_place(merged, s->pid)] : -1,
         .step = s->call ? step_times_at(&p->steps, s->call->start_ns) : NO_STEP,
         .thread = intern(&p->threads, s->thread, strlen(s->thread)), .file = (uint32_t)p->file
     };
@@ -105,6 +112,7 @@ static int read_file(profile *p, const char *path) {
     p->ranks[p->file].path = path;
     int status = flame_read(&p->flame, &options, path);
     step_times_free(&p->steps);
+    merged_free(&p->merged);
     bool any = p->file_first_ns <= p->file_last_ns;
     if (any && p->file_first_ns + p->base_ns < p->first_ns)
         p->first_ns = p->file_first_ns + p->base_ns;
@@ -181,7 +189,7 @@ static void write_sample(profile *p, const sample *s) {
     pb_close(&p->message, list);
     const char *thread = interned_text(&p->threads, c.thread);
     if (*thread) put_label(p, "thread", thread, 0);
-    put_label(p, "rank", NULL, p->ranks[c.file].rank);
+    put_label(p, "rank", NULL, c.rank < 0 ? p->ranks[c.file].rank : c.rank);
     if (c.step != NO_STEP) put_label(p, "step", NULL, c.step);
     write_message(p, P_SAMPLE);
 }

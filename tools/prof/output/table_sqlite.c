@@ -127,7 +127,7 @@ int tables_sqlite(const table_job *job) {
     int status = EXIT_OK;
     if (!output_open(&out, job->path)) return EXIT_BAD;
     if (!out.target) return output_close(&out, fail(job->path, "a database must be a file"));
-    database d = {.sink = {NULL, insert_row, (1u << TABLES) - 1}, .path = job->path};
+    database d = {.sink = {.row = insert_row, .wanted = (1u << TABLES) - 1}, .path = job->path};
     open_database(&d, out.fd);
     for (size_t i = 0; i < job->count && status == EXIT_OK && !d.error[0]; i++)
         status = dataset_read(job->traces[i], job_rank(job, i), job_clock(job, i), &d.sink);

@@ -131,7 +131,8 @@ void timeline_begin_file(timeline *t, const char *label, const row_table *table)
         .other_first_ns = INT64_MAX, .other_last_ns = INT64_MIN,
         .model = {.with_works = true, .with_python = true, .python_around = true,
                   .steps_apart = true, .with_memory = table->trace.with_memory,
-                  .with_site = table->trace.with_site, .names = names}
+                  .with_site = table->trace.with_site,
+                  .by_arg = table->trace.by_arg, .names = names}
     };
     t->table = table;
 }
@@ -285,7 +286,7 @@ static uint8_t class_of(const trace_event *event, work_kind kind) {
         [TRACE_RUNTIME] = CLASS_RUNTIME,
         [TRACE_GPU_ANNOTATION] = CLASS_DEVICE_ANNOTATION, [TRACE_SYNC] = CLASS_WAITING,
         [TRACE_OVERHEAD] = CLASS_OVERHEAD, [TRACE_SPAN] = CLASS_WAITING,
-        [TRACE_TASK] = CLASS_WAITING
+        [TRACE_TASK] = CLASS_WAITING, [TRACE_COUNTED] = CLASS_DEVICE_ANNOTATION
     };
     static const uint8_t works[WORK_KINDS] = {
         [WORK_COMPUTE] = CLASS_COMPUTE, [WORK_COMMUNICATION] = CLASS_COMMUNICATION,

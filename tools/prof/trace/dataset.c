@@ -81,6 +81,7 @@ typedef struct dataset {
     const char *path;
     const clock_line *clock;     /* NULL: its own */
     rank_id id;
+    merged_ranks merged;         /* of a file of several */
     struct trace trace;          /* its threads are those of all events; key of a call: the number
                                     of its event; more: its depth */
     size_t calls, works;         /* so many are handed out */
@@ -167,8 +168,11 @@ static void put_ids(dataset *d, int pid, int tid, const trace_event *event) {
     if (has_tid(event)) put(d, tid, event->tid);
 }
 
-static void end_row(dataset *d, table_id table) {
-    put(d, 0, d->id.rank);
+/* pid: of a file of several ranks, the process that the row is of. */
+static void end_row(dataset *d, table_id table, int64_t pid) {
+    uint32_t place = merged_place(&d->merged, pid);
+    if (d->sink->apart && place != d->sink->place) return;
+    put(d, 0, merged_any(&d->merged) ? d->merged.ranks[place] : d->id.rank);
     d->sink->row(d->sink, table, d->cells);
 }
 
@@ -179,7 +183,8 @@ static bool wants(const dataset *d, table_id table) { return d->sink->wanted >> 
 static void add_slice(dataset *d, const trace_event *event, uint32_t thread) {
     if (!d->with_flows || event->is_async) return;
     items_add(&d->items,
-              (row_item){event->ts_ns, event->dur_ns, d->events, thread, ITEM_CALL});
+              (row_item){event->ts_ns, event->dur_ns, d->events, thread, ITEM_CALL,
+                         event->is_pair});
 }
 
 static void collect_event(dataset *d, const trace_event *event, uint32_t thread, trace_kept kept) {
@@ -212,6 +217,7 @@ static void take(void *user, trace_reader *reader, trace_kept kept) {
     if (reader->item == TRACE_EVENT) collect(d, reader->event, kept);
     if (reader->item != TRACE_MEMBER) return;
     rank_read(&d->id, &reader->member);
+    merged_read(&d->merged, &reader->member);
 }
 
 /* ---- What lies in what ---- */
@@ -243,7 +249,8 @@ static void build(dataset *d) {
 
 static const char *const kind_names[TRACE_KINDS] = {
     "other", "cpu_op", "user_annotation", "python_function", "runtime", "kernel", "memcpy",
-    "memset", "gpu_user_annotation", "sync", "overhead", "span", "span"
+    "memset", "gpu_user_annotation", "sync", "overhead", "span", "span",
+    "counted"
 };
 
 /* What prof.h's own traces have for its viewers, and no call is. */
@@ -313,13 +320,13 @@ static void event_row(dataset *d, const trace_event *event) {
     int64_t id = (int64_t)d->events++;
     if (!wants(d, TABLE_EVENTS)) return;
     const trace_member *shapes = trace_shapes(event);
-    bool gpu = event->kind == TRACE_GPU_ANNOTATION, device = kind_is_device(event->kind) || gpu;
-    bool drawn = is_drawn(d, event);
+    bool device = kind_has_device(event->kind), drawn = is_drawn(d, event);
+    bool none = drawn || trace_is_utility(&d->trace, event);       /* as in a report */
     begin_row(d, event->args_text.size * 2);
     put(d, E_ID, id);
     put_names(d, event);
     put_times(d, event);
-    put_words(d, E_KIND, kind_names[drawn ? TRACE_SPAN : event->kind]);
+    put_words(d, E_KIND, kind_names[none ? TRACE_SPAN : event->kind]);
     put(d, E_IS_DEVICE, device && !drawn);
     put(d, E_IS_ASYNC, event->is_async);
     if (device && !drawn) put(d, E_SELF, event->dur_ns);
@@ -327,7 +334,7 @@ static void event_row(dataset *d, const trace_event *event) {
     if (device || event->kind == TRACE_SYNC) put_place(d, event);
     if (shapes) put_json(d, E_SHAPES, shapes->value);
     if (event->arg_count) put_json(d, E_ARGS, event->args_text);
-    end_row(d, TABLE_EVENTS);
+    end_row(d, TABLE_EVENTS, event->pid);
 }
 
 /* ---- Second pass: the others ---- */
@@ -345,7 +352,7 @@ static void memory_row(dataset *d, const trace_event *event) {
     put_arg(d, M_RESERVED, event, "Total Reserved");
     if (trace_arg_text(event, KEY_CATEGORY, category, sizeof category))
         put_words(d, M_CATEGORY, category);
-    end_row(d, TABLE_MEMORY);
+    end_row(d, TABLE_MEMORY, event->pid);
 }
 
 static void instant_row(dataset *d, const trace_event *event) {
@@ -360,7 +367,7 @@ static void instant_row(dataset *d, const trace_event *event) {
         put_words(d, I_SCOPE, scope);
     }
     if (event->arg_count) put_json(d, I_ARGS, event->args_text);
-    end_row(d, TABLE_INSTANTS);
+    end_row(d, TABLE_INSTANTS, event->pid);
 }
 
 /* Its id is a part of it. */
@@ -387,7 +394,7 @@ static void counter_rows(dataset *d, const trace_event *event) {
         if (has_pid(event)) put(d, C_PID, event->pid);
         put(d, C_TS, calendar_ns(d, event->ts_ns));
         d->cells[C_VALUE] = (cell){.is = true, .number = number};
-        end_row(d, TABLE_COUNTERS);
+        end_row(d, TABLE_COUNTERS, event->pid);
     }
 }
 
@@ -411,7 +418,7 @@ static void metadata_row(dataset *d, trace_text key, trace_text value) {
     begin_row(d, value.size + 3 * key.size + 1);
     put_key(d, H_KEY, key);
     put_json(d, H_VALUE, value);
-    end_row(d, TABLE_METADATA);
+    end_row(d, TABLE_METADATA, (d->sink->place + 1) * (int64_t)PIDS_OF_A_RANK);
 }
 
 static void flow_row(void *user, const flow_end *from, const flow_end *to) {
@@ -424,7 +431,7 @@ static void flow_row(void *user, const flow_end *from, const flow_end *to) {
     put(d, F_TO, to->call);
     put(d, F_FROM_TS, calendar_ns(d, from->ts_ns));
     put(d, F_TO_TS, calendar_ns(d, to->ts_ns));
-    end_row(d, TABLE_FLOWS);
+    end_row(d, TABLE_FLOWS, d->trace.threads[from->row].pid);
 }
 
 static void flow_rows(dataset *d) {
@@ -444,7 +451,7 @@ static void thread_rows(dataset *d) {
         put_words(d, T_PROCESS, trace_process_name(&d->trace, thread->process));
         put_words(d, T_THREAD, trace_thread_name(&d->trace, i));
         put_words(d, T_LABELS, trace_words(&d->trace, d->trace.processes[thread->process].labels));
-        end_row(d, TABLE_THREADS);
+        end_row(d, TABLE_THREADS, thread->pid);
     }
 }
 
@@ -488,6 +495,7 @@ static void free_dataset(dataset *d) {
     step_times_free(&d->steps);
     flows_free(&d->flows);
     items_free(&d->items);
+    merged_free(&d->merged);
     free(d->json);
 }
 
@@ -497,6 +505,8 @@ int dataset_read(const char *path, const int64_t *rank, const clock_line *clock,
     d.with_flows = wants(&d, TABLE_FLOWS) || wants(&d, TABLE_METADATA);
     int status = trace_load(&d.trace, path, take, &d);
     if (rank) d.id.rank = *rank;
+    sink->next = merged_any(&d.merged) ? merged_next(&d.merged, sink->place) : 0;
+    if (sink->apart && merged_any(&d.merged)) d.id.rank = d.merged.ranks[sink->place];
     if (status == EXIT_OK && sink->begin && !sink->begin(sink, d.id.rank)) status = EXIT_BAD;
     if (status == EXIT_OK) {
         build(&d);

@@ -31,6 +31,8 @@ typedef struct row_sink {
     bool (*begin)(struct row_sink *sink, int64_t rank);      /* false: it has reported why; NULL */
     void (*row)(struct row_sink *sink, table_id table, const cell *cells);
     unsigned wanted;             /* bit 1 << table_id each */
+    bool apart;                  /* of a file of several ranks only that in this place comes */
+    uint32_t place, next;        /* next: where there is another one; 0: nowhere */
 } row_sink;
 
 /* rank NULL: what the trace tells, else 0. clock NULL: the trace's own. The exit code. The file is

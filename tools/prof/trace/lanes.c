@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "input/trace_event.h"
 
 void items_add(row_items *items, row_item added) {
     GROW(items->list, items->count, items->capacity);
@@ -17,7 +18,8 @@ static bool item_before(uint32_t one, uint32_t other, const void *list) {
     if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns;
     if (a->what != ITEM_CALL || b->what != ITEM_CALL)
         return a->what == ITEM_CALL && b->what != ITEM_CALL;
-    return a->amount > b->amount;
+    if (a->amount != b->amount) return a->amount > b->amount;
+    return outer_of_equals(a->is_pair, one, b->is_pair, other);
 }
 
 void items_sort(row_items *items) {

@@ -20,7 +20,9 @@ enum { ITEM_CALL };              /* else it is a point of time, behind the calls
 typedef struct row_item {
     int64_t start_ns, amount;    /* ns that a call lasts; of points the caller's, as id is */
     uint64_t id;
-    uint32_t row, what;
+    uint32_t row;
+    uint16_t what;
+    bool is_pair;                /* a call that is made of a begin and an end */
 } row_item;
 
 typedef struct row_items {

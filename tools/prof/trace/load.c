@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "../../../examples/kineto.h"
 #include "input/losses.h"
 
 /* ---- Names ---- */
@@ -23,11 +24,21 @@ static trace_text without_overload(const trace_event *event) {
     return name;
 }
 
-uint32_t trace_name(struct trace *t, const trace_event *event) {
-    static const char step[] = "ProfilerStep#";
+/* The name with the value of the argument that rows are asked for by. */
+static uint32_t with_arg(struct trace *t, const trace_event *event, uint32_t name) {
+    const trace_member *arg = t->by_arg ? trace_arg(event, t->by_arg) : NULL;
+    if (!arg) return name;
+    char *text = allocate(3 * arg->value.size + 1);
+    size_t size = json_is_text(arg->value) ? json_decode(arg->value, text, 3 * arg->value.size + 1)
+                                           : json_compact(arg->value, text);
+    name = trace_name_at(t, name, (trace_text){text, size});
+    free(text);
+    return name;
+}
+
+static uint32_t plain_name(struct trace *t, const trace_event *event) {
     if (t->whole_names) return intern(&t->names, event->name.data, event->name.size);
-    if (!t->steps_apart && event->name.size >= sizeof step - 1 &&
-        memcmp(event->name.data, step, sizeof step - 1) == 0)
+    if (!t->steps_apart && text_begins(event->name, "ProfilerStep#"))
         return intern(&t->names, "ProfilerStep*", 13);
     trace_text name = without_overload(event);
     uint32_t number = intern(&t->names, name.data, name.size);
@@ -35,6 +46,10 @@ uint32_t trace_name(struct trace *t, const trace_event *event) {
     if (!t->with_site || !trace_arg_text(event, KEY_SOURCE, source, sizeof source))
         return number;
     return trace_name_at(t, number, (trace_text){source, strlen(source)});
+}
+
+uint32_t trace_name(struct trace *t, const trace_event *event) {
+    return with_arg(t, event, plain_name(t, event));
 }
 
 uint32_t trace_name_at(struct trace *t, uint32_t name, trace_text source) {
@@ -68,11 +83,39 @@ int64_t trace_kernels_ns(const trace_event *event) {
     return sum;
 }
 
+/* An op that PyTorch's answers leave out: aten::is_leaf and the like. */
+bool trace_is_utility(const struct trace *t, const trace_event *event) {
+    char text[64];
+    if (t->own || event->kind != TRACE_CPU_OP || event->name.size >= sizeof text)
+        return false;
+    memcpy(text, event->name.data, event->name.size);
+    text[event->name.size] = 0;
+    return kineto_is_utility(text);
+}
+
+size_t trace_stack(const struct trace *t, char *text, size_t size) {
+    const char *at = text, *end = text + size;
+    char *to = text, frame[1024];
+    if (t->own) return size;
+    while (at < end) {
+        const char *stop = memchr(at, ';', (size_t)(end - at));
+        size_t n = (size_t)((stop ? stop : end) - at);
+        snprintf(frame, sizeof frame, "%.*s", (int)(n < sizeof frame ? n : sizeof frame - 1), at);
+        if (!kineto_is_own_frame(frame)) {
+            if (to > text) *to++ = ';';
+            memmove(to, at, n);
+            to += n;
+        }
+        at += n + 1;
+    }
+    return (size_t)(to - text);
+}
+
 bool trace_is_call(const struct trace *t, const trace_event *event) {
-    if (event->phase != 'X' || kind_is_device(event->kind)) return false;
+    if (event->phase != 'X' || kind_has_device(event->kind)) return false;
+    if (trace_is_utility(t, event)) return false;
     if (event->kind == TRACE_PYTHON) return t->with_python;
-    return event->kind != TRACE_GPU_ANNOTATION && event->kind != TRACE_SYNC &&
-           event->kind != TRACE_SPAN && event->kind != TRACE_TASK;
+    return event->kind != TRACE_SYNC && event->kind != TRACE_SPAN && event->kind != TRACE_TASK;
 }
 
 bool trace_takes_instant(const struct trace *t, const trace_event *event, memory_change *change) {
@@ -114,7 +157,7 @@ static trace_kept add_work(struct trace *t, const trace_event *event) {
     device_work made = {
         .start_ns = event->ts_ns, .end_ns = event->ts_ns + event->dur_ns,
         .zone_id = zone_parent_id(event),
-        .name = intern(&t->names, event->name.data, event->name.size),
+        .name = with_arg(t, event, intern(&t->names, event->name.data, event->name.size)),
         .thread = trace_thread(t, event), .owner = NO_CALL, .launch = NO_CALL,
         .launched_ns = NO_ID, .kind = event->kind
     };

@@ -5,15 +5,13 @@
 
 #include <stdlib.h>
 
-/* Of two with the same times the outer one is first: by the offset of their begins in the file.
-   Pairs come when they end, so that of them the outer one comes last. */
+/* Of two with the same times the outer one is first. */
 static bool call_before(uint32_t a, uint32_t b, const void *context) {
     const call *calls = context, *x = &calls[a], *y = &calls[b];
     if (x->thread != y->thread) return x->thread < y->thread;
     if (x->start_ns != y->start_ns) return x->start_ns < y->start_ns;
     if (x->end_ns != y->end_ns) return x->end_ns > y->end_ns;
-    if (x->is_pair != y->is_pair) return x->is_pair;
-    return x->is_pair ? a > b : false;
+    return outer_of_equals(x->is_pair, a, y->is_pair, b);
 }
 
 static bool change_before(uint32_t a, uint32_t b, const void *context) {

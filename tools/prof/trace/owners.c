@@ -96,7 +96,7 @@ static int64_t process_of(const struct trace *t, uint64_t number) {
 }
 
 static void add_ids(joining *j) {
-    const struct trace *t = j->trace;
+    struct trace *t = j->trace;
     for (size_t i = 0; t->ids && i < t->call_count; i++) {
         if (t->ids[i] == NO_ID) continue;
         uint32_t kind = t->calls[i].kind == TRACE_RUNTIME ? JOIN_LAUNCH : JOIN_OP;
@@ -106,7 +106,10 @@ static void add_ids(joining *j) {
         int64_t pid = process_of(t, i), first_pid = process_of(t, *first - 1);
         bool is_new;
         map_put(&j->processes, (uint64_t)pid, NULL);
-        if (pid == first_pid) continue;
+        if (pid == first_pid) {
+            t->twice += kind == JOIN_OP && *first != i + 1;
+            continue;
+        }
         *map_put(&j->of_process, process_key(key, first_pid), NULL) = *first;
         uint64_t *other = map_put(&j->of_process, process_key(key, pid), &is_new);
         if (is_new) *other = i + 1;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_RANKS = 1 << 16 };   /* of a file */
+
 void rank_read(rank_id *id, const trace_member *member) {
     trace_text rest = member->value, key, value;
     int64_t number;
@@ -17,6 +19,40 @@ void rank_read(rank_id *id, const trace_member *member) {
         id->told = true;
         id->rank = number;
     }
+}
+
+void merged_read(merged_ranks *m, const trace_member *member) {
+    trace_text list = member->value, none, rank, rest, key, value;
+    int64_t number;
+    if (!text_is(member->key, "ranks") || m->count || *member->value.data != '[') return;
+    while (json_next(&list, &none, &rank)) {
+        bool told = false;
+        for (rest = rank; *rank.data == '{' && json_next(&rest, &key, &value); )
+            told |= text_is(key, "rank") && json_int(value, &number) && number >= 0 &&
+                    number <= INT32_MAX;
+        if (!told || m->count == MOST_RANKS) {
+            merged_free(m);
+            return;
+        }
+        GROW(m->ranks, m->count, m->capacity);
+        m->ranks[m->count++] = number;
+    }
+}
+
+uint32_t merged_place(const merged_ranks *m, int64_t pid) {
+    int64_t place = pid / PIDS_OF_A_RANK - 1;
+    return merged_any(m) && place >= 0 && place < m->count ? (uint32_t)place : 0;
+}
+
+uint32_t merged_next(const merged_ranks *m, uint32_t place) {
+    do place++;
+    while (place < m->count && m->ranks[place] == m->ranks[place - 1]);
+    return place < m->count ? place : 0;
+}
+
+void merged_free(merged_ranks *m) {
+    free(m->ranks);
+    *m = (merged_ranks){NULL, 0, 0};
 }
 
 /* Is one a later or earlier window of the other's rank? */

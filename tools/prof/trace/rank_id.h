@@ -15,6 +15,18 @@ typedef struct rank_id {
 /* Takes rank and world size where the member is distributedInfo. */
 void rank_read(rank_id *id, const trace_member *member);
 
+/* The ranks of what prof merge has made of several files: its head lists them, and the processes of
+   each have numbers of their own. Zero-initialise: of one rank; merged_free. */
+enum { PIDS_OF_A_RANK = 100000 };
+typedef struct merged_ranks { int64_t *ranks; uint32_t count, capacity; } merged_ranks;
+void merged_read(merged_ranks *m, const trace_member *member);
+static inline bool merged_any(const merged_ranks *m) { return m->count > 1; }
+/* The place in ranks of a process; 0: the first one's, or none's. Windows of a rank, which stand
+   one behind the other, have that of the first. */
+uint32_t merged_place(const merged_ranks *m, int64_t pid);
+uint32_t merged_next(const merged_ranks *m, uint32_t place);     /* of the next rank; 0: none */
+void merged_free(merged_ranks *m);
+
 /* The files by rank and time, without those that failed: so many are left. Their rows, of that
    size, begin with their rank_id. Where a file does not tell its rank, or two that are no windows
    of it tell the same, ranks are 0, 1, ... in the order of the files, and a line says so. always:

@@ -10,8 +10,8 @@ void step_times_take(step_times *t, const trace_event *event) {
     static const char begin[] = "ProfilerStep#";
     size_t size = sizeof begin - 1;
     int64_t number;
-    if (event->phase != 'X' || event->kind != TRACE_ANNOTATION || event->name.size <= size ||
-        memcmp(event->name.data, begin, size) != 0) return;
+    if (event->phase != 'X' || event->kind != TRACE_ANNOTATION || !text_begins(event->name, begin))
+        return;
     if (!json_int((trace_text){event->name.data + size, event->name.size - size}, &number)) return;
     GROW(t->list, t->count, t->capacity);
     t->list[t->count++] =

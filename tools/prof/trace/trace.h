@@ -85,6 +85,7 @@ struct trace {
     bool steps_apart;           /* ProfilerStep#1 keeps its number, */
     bool whole_names;           /* and all names what they have: overloads, too */
     bool with_site;             /* names have the site that the event tells: parse (a.c:12) */
+    const char *by_arg;         /* and the value of this argument, if the event has it; NULL */
     bool as_written, quiet, takes_rows, as_ended;        /* the reader's. as_ended: what tells its
                                    depth is not kept */
     const range_options *window;         /* NULL: all. Calls that begin in it are inside; there are
@@ -114,6 +115,7 @@ struct trace {
                                    it ran */
     uint64_t unowned;           /* works of no known call, */
     uint64_t ambiguous;         /* of those: calls of several processes have its id */
+    uint64_t twice;             /* ops with the external id of an earlier one, which has the work */
     int64_t base_ns;            /* of the file: nanoseconds since 1970 at its time 0 */
     uint64_t base_offset;       /* where the file says so */
     bool ended_early;           /* it could not be read, or holds nothing that was recorded */
@@ -150,6 +152,9 @@ void trace_free(struct trace *t);
 uint32_t trace_name(struct trace *t, const trace_event *event);
 uint32_t trace_name_at(struct trace *t, uint32_t name, trace_text source);
 bool trace_is_call(const struct trace *t, const trace_event *event);     /* is one kept of it? */
+bool trace_is_utility(const struct trace *t, const trace_event *event);  /* no row of PyTorch's */
+/* Takes PyTorch's own frames out of the text of a "Call stack"; returns its size. */
+size_t trace_stack(const struct trace *t, char *text, size_t size);
 /* Is it a change of memory that is kept? (Few events are one.) */
 bool trace_takes_instant(const struct trace *t, const trace_event *event, memory_change *change);
 static inline bool trace_is_change(const struct trace *t, const trace_event *event,

@@ -1,6 +1,8 @@
 /* A part of a trace by time or step: see trace_range.h. */
 #include "trace/trace_range.h"
 
+#include "input/far_times.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +58,7 @@ static void add_part(trace_range *r, int64_t from_ns, int64_t to_ns) {
 
 /* When the trace begins, and when the calls of that name ran. */
 static int read_parts(const char *path, const char *name, int64_t *first_ns, trace_range *r) {
+    far_times times = {.count = 0};
     trace_reader *reader = trace_open(path);
     if (!reader) return EXIT_BAD;
     reader->quiet = true;
@@ -63,10 +66,15 @@ static int read_parts(const char *path, const char *name, int64_t *first_ns, tra
         const trace_event *event = reader->event;
         if (reader->item != TRACE_EVENT || event->phase != 'X' || event->kind == TRACE_SPAN)
             continue;
-        if (event->ts_ns < *first_ns) *first_ns = event->ts_ns;
-        if (name && event->kind != TRACE_GPU_ANNOTATION && text_is(event->name, name))
+        far_note(&times, event->ts_ns, event->ts_ns + event->dur_ns, 0);
+        if (name && !kind_has_device(event->kind) && text_is(event->name, name))
             add_part(r, event->ts_ns, event->ts_ns + event->dur_ns);
     }
+    const far_group *most = far_main(&times);
+    if (most) *first_ns = most->begin_ns;
+    if (times.count > 1)
+        warn(path, "events begin or end a year or more from all other: times count from the first "
+             "of the others (prof validate names one)");
     return trace_close(reader);
 }
 
