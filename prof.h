@@ -5552,6 +5552,7 @@ PROF__RARE bool prof__long_left(const prof__long_lock *l) {
 
 PROF__FN void prof__disown(prof__long_lock *l) {
     int cancel = l->cancel;
+    PROF__ASSERT(prof__mine(&l->owner));
     prof__release(&l->owner);
     prof__cancel_back(cancel);
 }
@@ -9254,6 +9255,7 @@ PROF__CALL void *prof_context_switch(void *context) {
         tls->hot = to ? &to->hot : &prof__nowhere;
         PROF__SIGNAL_FENCE();
         tls->generation = to ? on : 1;
+        if (to) prof__take_lock(&to->lock);   /* to leave; the session may have ended */
     }
     prof__leave(tls);
     prof__cancel_back(cancel);
@@ -11611,10 +11613,12 @@ PROF__FN void prof__tree_segment(prof__reader *r, const prof__record *c, const p
     prof__read_records(r, c, end, prof__tree_add);
 }
 
-/* Feeds the zones of all threads; counts zones, moments, losses. room: see prof__details_open. */
+/* Feeds the zones of all threads; counts zones, moments, losses. room: see prof__details_open. The
+   caller has the reader's turn. */
 PROF__FN void prof__read_rows(struct prof_trace *s, const prof__feed *feed,
                               size_t *room PROF__UNUSED) {
     uint32_t zones = 0, moments = 0;
+    PROF__HOST(PROF__ASSERT(prof__mine(&prof__recorder.reading.owner)));
     PROF__HOST(prof__details_open(s, room));
     s->lost = s->unfinished = s->partials = 0;
     if (!s->records_only) s->steps = 0;  /* a target's stream counts as it writes */
@@ -13410,7 +13414,8 @@ PROF__CALL const char *prof_hw_counter_name(const prof_trace *trace, uint32_t i)
 
 /* ---- closes, from the events ---- */
 
-/* Only one thread may read records at a time: each reading counts anew. */
+/* The reader's turn: one thread at a time reads records, since each reading counts anew. Who has it
+   opens it no second time but in a user's function: prof__long_left tells these by their depth. */
 PROF__FN bool prof__reading_open(void) { return prof__own(&prof__recorder.reading, false); }
 PROF__FN void prof__reading_close(bool taken) {
     if (taken) prof__disown(&prof__recorder.reading);
@@ -13571,10 +13576,12 @@ PROF__FN void prof__prepare(struct prof_trace *s) {
     prof__queries_open(s);
 }
 
-/* Makes the events, in the memory that was promised for them, or in what is free. */
+/* Makes the events unless they are made already, in the memory that was promised for them, or in
+   what is free. The caller has the reader's turn. */
 PROF__FN void prof__analyse_now(struct prof_trace *s) {
     static prof__tree tree;
     prof__feed feed;
+    if (s->analysed || prof__analysis_refused(s)) return;
     prof__prepare(s);
     PROF__HOST(prof__trails_name(s));
     s->analysed = true;
@@ -13599,12 +13606,11 @@ PROF__FN void prof__analyse_now(struct prof_trace *s) {
     PROF__ASSERT(prof__events_hold(s->events, (uint32_t)s->event_count));
 }
 
-/* Makes the events unless they are made already. False: there is no room for them. */
+/* Is called without the reader's turn. False: there is no room for the events. */
 PROF__FN bool prof__analyse(const prof_trace *trace) {
     struct prof_trace *s = &prof__trace;
     bool taken;
     if (trace != s || s->analysed) return true;
-    if (prof__analysis_refused(s)) return false;
     taken = prof__reading_open();
     prof__analyse_now(s);
     prof__reading_close(taken);
@@ -13668,12 +13674,13 @@ PROF__FN prof__close prof__event_close(const struct prof_trace *s, uint32_t i, p
     return c;
 }
 
-/* Are there only zones, and no events yet, so that records suffice? Else makes the events. */
+/* Are there only zones, and no events yet, so that records suffice? Else makes the events. The
+   caller has the reader's turn. */
 PROF__FN bool prof__from_records(const prof_trace *trace) {
     struct prof_trace *s = &prof__trace;
     if (!PROF__BARE && trace != s) return false;
     prof__prepare(s);
-    if (prof__needs_events(s)) (void)prof__analyse(s);
+    if (prof__needs_events(s)) prof__analyse_now(s);
     return PROF__BARE || !s->analysed;
 }
 
@@ -15052,10 +15059,13 @@ PROF__FN void prof__recursion_take(void *recursion, const prof__close *c) {
    had any name. Sums do not tell which were open. */
 PROF__FN bool prof__recursion_doubtful(const prof__table *t, prof__recursion *r) {
     prof_stats stats = prof_get_stats(t->trace);
+    bool taken;
     if (!t->trace || stats.healed) return t->trace != NULL;
     if (!stats.unfinished || !t->groups) return stats.unfinished != 0;
     r->groups = t->groups;
+    taken = prof__reading_open();
     prof__closes(t->trace, prof__recursion_take, NULL, r);
+    prof__reading_close(taken);
     return r->open;
 }
 
@@ -18946,8 +18956,8 @@ PROF__FN void prof__raw_metadata_now(void) {
     ours = prof__streams(s);
     if (ours) prof__stream_clock(s);
     prof__unlock();
-    w->failed = failed = ours && prof__env_failed();
-    if (ours) {
+    if (ours) {                          /* else the buffer may be a dump's */
+        w->failed = failed = prof__env_failed();
         prof__raw_now(w);
         prof__raw_tell_session(w, !w->round);
         s->stream_failures += w->failed && !failed;
