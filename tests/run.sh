@@ -122,7 +122,7 @@ job() {   # NAME
     read -r begin rest </proc/uptime
     [ -d "${log%/*}" ] || mkdir -p "${log%/*}"
     case $1 in
-    unit) unit ;;
+    unit?) unit "$1" ;;
     lint) sh tools/dev/lint.sh rules ;;
     lint_scripts) sh tools/dev/lint.sh scripts ;;
     */*) program "${1%%/*}" "${1#*/}" ;;
@@ -176,13 +176,14 @@ all_jobs() {
     done
 }
 
-# Of scripts a third, others each time. Only with --all: projects that use an installed prof.h (CMake,
-# Meson), and shellcheck.
+# Of scripts a fourth, others each time, and so of the longest. Only with --all: projects that use an
+# installed prof.h (CMake, Meson), and shellcheck.
 quick_jobs() {
-    for job in $(all_jobs | grep -v 'consumers\|lint_scripts\|cuda_acceptance' |
-        grep -E "^([^/]*|gcc/.*|zlib/.*$(printf '|asan/test_%s' $asan; printf '|tsan/test_%s' $tsan))\$"); do
-        case $job in lint | */*) true ;; *) some 3 ;; esac && echo "$job"
-    done
+    longest_first "$(all_jobs | grep -v 'consumers\|lint_scripts\|cuda_acceptance' |
+        grep -E "^([^/]*|gcc/.*|zlib/.*$(printf '|asan/test_%s' $asan; printf '|tsan/test_%s' $tsan))\$")" |
+        while read -r job; do
+            case $job in lint | */*) true ;; *) some 4 ;; esac && echo "$job"
+        done
 }
 
 # .ci/run runs make test, too. Of programs a half, others each time, and without gcc's run of portable
@@ -202,23 +203,22 @@ longest_first() {   # LIST
     echo "$1" | grep -vxF -e "$(printf '%s\n' $long)"
 }
 
-# The unit of all costs, compiled between jobs: what slows them slows it.
-unit() {
-    mkdir -p $out/unit
-    if git show 29a0f05:prof.h >$out/unit/prof.h 2>/dev/null &&
-        printf '#define PROF_IMPLEMENTATION\n#include "prof.h"\n' >$out/unit/unit.c &&
-        gcc -std=c99 -O2 -w -c $out/unit/unit.c -o $out/unit/unit.o; then echo 'ok unit'
-    else echo "skip unit: git's history does not have 29a0f05"
+# The unit of all costs, compiled between jobs, three times in all: what slows them slows it.
+units='unit1 unit2 unit3'
+unit() {   # NAME
+    mkdir -p "$out/$1"
+    if git show 29a0f05:prof.h >"$out/$1/prof.h" 2>/dev/null &&
+        printf '#define PROF_IMPLEMENTATION\n#include "prof.h"\n' >"$out/$1/unit.c" &&
+        gcc -std=c99 -O2 -w -c "$out/$1/unit.c" -o "$out/$1/unit.o"; then echo "ok $1"
+    else echo "skip $1: git's history does not have 29a0f05"
     fi
 }
 
 costs() {   # JOB...
-    most=${COSTS_MOST:-0}
-    grep -q '^ok unit' $out/unit.log 2>/dev/null && cpu_seconds_of $out/unit.log.times && unit=$seconds || unit=0
     for job in command "$@"; do
-        [ "$job" != unit ] && [ -s "$out/$job.log.times" ] && cpu_seconds_of "$out/$job.log.times" &&
-            echo "$seconds $job"
-    done | sort -rn | awk -v unit="$unit" -v most="$most" '
+        [ -s "$out/$job.log.times" ] && cpu_seconds_of "$out/$job.log.times" && echo "$seconds $job"
+    done | sort -rn | awk -v known="$(cat $out/unit?.log | grep -c '^ok unit')" -v most="${COSTS_MOST:-0}" '
+        $2 ~ /^unit/ {unit += known ? $1 / known : 0; next}
         {n += $1; printf "%6.1f s of CPU %s\n", $1, $2}
         END {
             if (most && unit && n > most * unit) printf "not ok costs: more than %d times the unit\n", most
@@ -228,11 +228,10 @@ costs() {   # JOB...
     cat $out/costs
 }
 
-with_unit() {   # LIST: and the unit, in the middle
-    middle=$(($(echo "$1" | wc -l) / 2))
-    echo "$1" | head -n $middle
-    echo unit
-    echo "$1" | tail -n +$((middle + 1))
+with_units() {   # LIST: and the units, each a fourth of the jobs after the one before
+    echo "$1" | awk -v jobs="$(echo "$1" | wc -l)" -v units="$units" '
+        BEGIN {split(units, unit, " "); n = 1}
+        {print; while (n <= 3 && 4 * NR >= n * jobs) print unit[n++]}'
 }
 
 [ "${1:-}" = --job ] && { job "$2"; exit 0; }
@@ -260,7 +259,7 @@ quick_python
 case $list in
 *windows/*) wine_begin 9>&- ;;
 esac
-[ -z "${COSTS:-}" ] || list=$(with_unit "$list")
+[ -z "${COSTS:-}" ] || list=$(with_units "$list")
 [ -n "$ALL" ] || export TEST_SAMPLE="${TEST_SAMPLE:-12}"   # of what takes long: test.h
 JOB_COUNT=$(echo "$list" | wc -l) COMMAND_MADE=$out/command.made
 rm -f "$COMMAND_MADE"
@@ -279,7 +278,7 @@ echo "$list" | xargs -P "${JOBS:-$(($(nproc 2>/dev/null || echo 2) + 1))}" -n 1 
 wait
 [ -n "$TERMINAL" ] && printf '\r\033[K'
 
-logs=$(echo "$list" | grep -vx unit | sed "s|.*|$out/&.log|")
+logs=$(echo "$list" | grep -vx 'unit.' | sed "s|.*|$out/&.log|")
 grep -H '^skip ' $logs | sed "s|^$out/\(.*\)\.log:|\1: |"
 rm -f $out/costs
 [ -z "${COSTS:-}" ] || costs $list
