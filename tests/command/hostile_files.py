@@ -4,7 +4,7 @@
     hostile_files.py DIR          makes them alone (tests/fuzz/test_prof_fuzz.sh reads them under ASan)
 Also what makers.py makes, cut at a quarter, a half and three quarters. Without ALL=1 a third of all, others
 each time."""
-import gzip, json, os, pickle, sqlite3, struct, subprocess, sys, time
+import gzip, json, os, pickle, re, sqlite3, struct, subprocess, sys, time
 
 folder, prof = sys.argv[1], (sys.argv[2:] or [None])[0]
 seeds = f"{folder}/seeds"
@@ -12,7 +12,7 @@ os.makedirs(seeds, exist_ok=True)
 sys.argv = [sys.argv[0], seeds]
 from makers import field, firefox, gecko, message, node, rocprof, varint
 
-T, CASES, FAILED = 1700000000000000000, [], []
+T, CASES, ELF, FAILED = 1700000000000000000, [], [], []
 
 
 def case(name, status, said, content):
@@ -67,6 +67,11 @@ case("rocprof_id.json", 1, "kernel_id of the record that ends at byte", json.dum
     '"kernel_id": 3, "grid', '"kernel_id": 9223372036854775808, "grid').encode())
 case("rocprof_time.json", 1, "start_timestamp of byte", json.dumps(rocprof(1)).replace(
     '"start_timestamp": 2000', '"start_timestamp": 1e300').encode())
+
+text = json.dumps(rocprof(1))
+case("rocprof_operation.json", 1, "operation of the record that ends at byte",
+     re.sub('("kind": 1, "operation": )1', r"\g<1>77", text).encode())
+case("rocprof_text.json", 1, "operations of byte", text.replace('"hipLaunchKernel"', "5").encode())
 
 # ---- Protobuf: XLA, Perfetto ----
 
@@ -134,24 +139,67 @@ case("append.pickle", 2, "appends to what is no list", b"\x80\x02}Na.")
 case("marks.pickle", 2, "more than 512 deep", b"\x80\x02" + b"(" * 100000)
 case("size.pickle", 1, "size of the dict at byte", pickle.dumps({"segments": [], "device_traces": [[
     {"action": "alloc", "addr": 1, "size": -5, "stream": 0, "time_us": 1, "frames": []}]]}, 4))
-path = f"{folder}/ids.rpd"
-with open(f"{seeds}/amd.rpd", "rb") as seed, open(path, "wb") as file:
-    file.write(seed.read())
-with sqlite3.connect(path) as db:
-    db.execute("UPDATE rocpd_op SET gpuId = 'x' WHERE id = 20")
-case("ids.rpd", 1, "rocpd_op.gpuId of row 1 is no number", None)
-case("time.csv", 0, "1 lines have no time", b"Name,Start Time(us),Duration(us)\na,1e300,1\nb,5,1\n")
+for name, change, said in (("ids", "gpuId = 'x'", "rocpd_op.gpuId of row 1 is no number"),
+                           ("texts", "description_id = 99999", "rocpd_op.description_id of row 1 is the id of no text")):
+    with open(f"{seeds}/amd.rpd", "rb") as seed, open(f"{folder}/{name}.rpd", "wb") as file:
+        file.write(seed.read())
+    with sqlite3.connect(f"{folder}/{name}.rpd") as db:
+        db.execute(f"UPDATE rocpd_op SET {change} WHERE id = 20")
+    case(f"{name}.rpd", 1, said, None)
+columns = "Device_id,Name,Start Time(us),Duration(us),Stream ID\n0,b,5,1,2\n"
+case("none.csv", 0, "1 lines have no time", f"{columns}0,a,N/A,1,2\n".encode())
+case("time.csv", 1, "Start Time(us) of line 3 is 1e300, no number", f"{columns}0,a,1e300,1,2\n".encode())
+case("device.csv", 1, "Device_id of line 3 is NPU, no number", f"{columns}NPU,a,5,1,2\n".encode())
+case("stream.csv", 1, "Stream ID of line 3 is x, no number", f"{columns}0,a,5,1,x\n".encode())
+case("length.csv", 1, "Duration(us) of line 3 is -1000, not 0 to", f"{columns}0,a,5,-1,2\n".encode())
+with open(f"{seeds}/communication0.json") as file:
+    collectives = file.read()
+for name, key, value in (("start", "Start Timestamp(us)", '"x"'), ("elapse", "Elapse Time(ms)", "-1"),
+                               ("wait", "Wait Time(ms)", "1e300"),
+                               ("size", "Transit Size(MB)", "true")):
+    case(f"{name}.json", 1, f"{key} of byte", re.sub(f'({re.escape(key)}": )[^,}}]*', r"\g<1>" + value, collectives).encode())
 case("count.folded", 0, "1 lines are not folded stacks", b"a 1\nb;c 99999999999999999999999\n")
 case("cut.json.gz", 1, "ends early", gzip.compress(json.dumps([event] * 999).encode())[:-20])
 
 
+# ---- ELF files whose sections have the names of a stream's zones ----
+
+def elf(name, said, at=0, size=4, value=0, status=1):
+    """One of 64 bits: prof_sites, its name's section and the build; then a number is written over its bytes."""
+    sites, names = b"\0loop\0a.c\x007\0", b"\0prof_sites\0.note.gnu.build-id\0"
+    note = struct.pack("<3I", 4, 4, 3) + b"GNU\0" + b"\1\2\3\4"
+    places = [64, 64 + len(sites), 64 + len(sites) + len(names)]
+    sections = [(0, 0, 0, 0), (1, 1, places[0], len(sites)), (0, 3, places[1], len(names)), (12, 7, places[2], len(note))]
+    head = b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 2, 62, 1, 0, 0, 1000, 0, 64, 0, 0, 64, 4, 2)
+    text = bytearray(1000 + 64 * 4)
+    body = head + sites + names + note
+    text[:len(body)] = body
+    for i, (title, kind, place, length) in enumerate(sections):
+        struct.pack_into("<IIQQQQIIQQ", text, 1000 + 64 * i, title, kind, 0, 0, place, length, 0, 0, 1, 0)
+    text[at:at + size] = value.to_bytes(size, "little") if size else b""
+    with open(f"{folder}/{name}.elf", "wb") as file:
+        file.write(text)
+    ELF.append((f"{name}.elf", status, said))
+
+
+elf("right", "", size=0, status=0)
+elf("shoff", "e_shoff of byte 40 is 4294967295, and not all", 40, 4, 0xffffffff, status=2)
+elf("shentsize", "e_shentsize of byte 58 is 3, too little", 58, 2, 3, status=2)
+elf("shstrndx", "e_shstrndx of byte 62 is 9, the number of no section", 62, 2, 9, status=2)
+elf("sites_size", "sh_size of byte 1096 is 4294967308, more than", 1100, 4, 1, status=2)
+elf("sites_place", "sh_offset of byte 1088 is 99999, and the section", 1088, 4, 99999, status=2)
+elf("note_place", "sh_offset of byte 1216 is 99999, and no note", 1216, 4, 99999)
+elf("note_size", "n_descsz of byte 111 is 99, not 0 to 4", 111, 4, 99)
+elf("text", "prof_sites of byte 65 is no name with its file and line", 74, 1, 65)
+
+
 # ---- What prof says ----
 
-def run(path, status, said):
+def run(path, status, said, *command):
     old = f"{folder}/old.txt"
     with open(old, "w") as file:
         file.write("before")
-    done = subprocess.run([prof, "report", "-o", old, path], capture_output=True, text=True, errors="replace")
+    done = subprocess.run([prof, *(command or ["report"]), "-o", old, path], capture_output=True, text=True, errors="replace")
     with open(old) as file:
         kept = file.read() == "before"
     if status is None:                  # of a file that was cut: some say it, those of lines cannot
@@ -159,7 +207,7 @@ def run(path, status, said):
     else:
         good = done.returncode == status and said in done.stderr
     if not good or (done.returncode == 2 and not kept):
-        FAILED.append(f"{path}: exit status {done.returncode}, not {status}, or without '{said}', or with "
+        FAILED.append(f"{path} {command}: exit status {done.returncode}, not {status}, or without '{said}', or with "
                       f"another output: {done.stderr}")
 
 
@@ -175,6 +223,9 @@ def cut(path, quarter):
 if prof:
     runs = [(f"{folder}/{name}", status, said) for name, status, said in CASES]
     runs += [(cut(f"{seeds}/{name}", quarter), None, "") for name in sorted(os.listdir(seeds)) for quarter in (1, 2, 3)]
+    with open(f"{folder}/elf.raw", "wb") as file:
+        file.write(start + block(1, 4, 0, 0, 0, 0, 600, 0, 600, 0, 1000000000, 0, 500, 400, 0x400001 << 8) + block(2, 6, 1, 0))
+    runs += [(f"{folder}/elf.raw", status, said, "decode", "--elf", f"{folder}/{name}") for name, status, said in ELF]
     for one in runs if os.environ.get("ALL") else runs[int(time.time()) % 3::3]:
         run(*one)
     sys.exit("\n".join(FAILED) or 0)

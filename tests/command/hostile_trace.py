@@ -1,6 +1,8 @@
 """Inputs of an enemy for tests/command/test_prof_trust.sh, and what must not come of them.
     hostile_trace.py DIR MB            names.json, harmless.json, names_et.json, view.sqlite, wal/,
                                        bomb_*.json.gz of at least so many MB
+    hostile_trace.py --raw DIR         names.raw: 100,000 of them; dense_little.raw, dense_big.raw: of a
+                                       target of either byte order, a million zones; metadata.raw
     hostile_trace.py --codes FILE      fails where a terminal would take a character for a command,
                                        or show nothing for it
     hostile_trace.py --formulas FILE   ... a spreadsheet a cell for a formula
@@ -13,6 +15,7 @@ import os
 import re
 import shutil
 import sqlite3
+import struct
 import sys
 import xml.etree.ElementTree
 
@@ -102,6 +105,64 @@ def make(folder, megabytes):
         "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1000, 1500, 0, 7, 1, 9, 1)"], "WAL")
 
 
+# ---- Raw streams ----
+
+class raw_stream:
+    """Blocks whose sums are right, in the byte order of struct's format."""
+    def __init__(self, path, order, version):
+        self.file, self.order, self.version, self.number = open(path, "wb"), order, version, 0
+
+    def block(self, kind, payload):
+        payload += b"\0" * (-len(payload) % 4)
+        head = self.version << 16 | kind, len(payload), self.number
+        a = b = 0
+        for word in head + (0, 0) + struct.unpack(f"{self.order}{len(payload) // 4}I", payload):
+            a += word
+            b += a
+        self.file.write(struct.pack(self.order + "6I", 0x50524f46, *head, a % 0xffffffff, b % 0xffffffff) + payload)
+        self.number += 1
+
+    def words(self, kind, *words, text=b""):
+        self.block(kind, struct.pack(f"{self.order}{len(words)}I", *words) + text)
+
+    def begin(self):
+        self.words(1, 2, 7, 1000000000, 0, 0, 0, 0, 0, 5, 0)
+        self.words(2, 1, 1, 4, 0, 0, text=b"loop")
+
+    def end(self):
+        self.words(6, 1, 0)
+        self.file.close()
+
+
+def varint(number):
+    return bytes([number]) if number < 128 else bytes([number & 127 | 128]) + varint(number >> 7)
+
+
+def make_raw(folder):
+    for name, order in (("little", "<"), ("big", ">")):
+        s = raw_stream(f"{folder}/dense_{name}.raw", order, 3)
+        s.begin()
+        for i in range(40):                      # of 100 ticks each, 50 of them a zone
+            for part in range(2):
+                s.block(11, varint(0) + varint(i * 25000 + part * 12500) + varint(1000000000) +
+                        varint(i * 2500000 + part * 1250000) + bytes([32, 200, 1, 50]) * 12500)
+        s.end()
+    s = raw_stream(f"{folder}/metadata.raw", "<", 2)
+    s.begin()
+    s.words(12, 7, text=b'"a": 12')
+    for i in range(200):
+        s.words(4, 0, 0, i * 5000, 0, 0, 0, 0, 0, 1000000000, 0,
+                *(word for n in range(5000) for word in ((i * 5000 + n) * 100 + 100, 50, 1 << 8)))
+    s.end()
+    s = raw_stream(f"{folder}/names.raw", "<", 2)
+    s.begin()
+    for first in range(2, 100002, 1000):
+        s.block(2, b"".join(struct.pack("<5I", n, 1, 8, 0, 0) + b"%08d" % n for n in range(first, first + 1000)))
+        s.words(4, 0, 0, first - 2, 0, 0, 0, 0, 0, 1000000000, 0,
+                *(word for n in range(first, first + 1000) for word in (n * 100, 50, n << 8)))
+    s.end()
+
+
 def check_codes(path):
     with open(path, encoding="utf-8", newline="") as file:      # what is not UTF-8 fails here
         text = file.read()
@@ -129,7 +190,7 @@ def check_svg(path):
 
 
 if __name__ == "__main__":
-    CHECKS = {"--codes": check_codes, "--formulas": check_formulas, "--svg": check_svg}
+    CHECKS = {"--raw": make_raw, "--codes": check_codes, "--formulas": check_formulas, "--svg": check_svg}
     if sys.argv[1] in CHECKS:
         sys.exit(CHECKS[sys.argv[1]](sys.argv[2]) or 0)
     make(sys.argv[1], int(sys.argv[2]))

@@ -48,6 +48,16 @@ for command in report stacks validate 'export -o any.pftrace' 'diff '"$out/begin
     says "memory_bound_${command%% *}" 'MB of memory, and what has' 2 "$prof" $command "$out/begins.json"
 done
 
+# A raw stream's zones are in sums as they come, whatever its version and byte order; what names take
+# is bound as that of JSON.
+if command -v python3 >/dev/null; then
+    python3 tests/command/hostile_trace.py --raw "$out" || exit 1
+    says memory_bound_names 'MB of memory, and what has 4 MB' 2 "$prof" report "$out/names.raw"
+    as_it_comes() { [ "$(python3 tests/command/peak.py "$prof" report "$1")" -lt 30000 ] &&
+        "$prof" report -f json "$1" | grep -q '"count": 1000000'; }
+    for one in dense_little dense_big metadata; do try "memory_of_$one" as_it_comes "$out/$one.raw"; done
+fi
+
 # What a file of any format says of itself, and cannot be, is told with its field and byte.
 if command -v python3 >/dev/null; then
     try hostile_files python3 tests/command/hostile_files.py "$out/hostile" "$prof"

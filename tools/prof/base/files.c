@@ -95,7 +95,8 @@ bool folders_open(char ***paths, int *count) {
     return true;
 }
 
-static struct { dev_t device; ino_t number; uint64_t bytes; } *inputs;   /* of a command, as JSON */
+/* Of a command, as they are and as JSON. */
+static struct { dev_t device; ino_t number; uint64_t own, bytes; } *inputs;
 static size_t input_count, input_capacity;
 
 bool input_is(const struct stat *status) {
@@ -108,26 +109,27 @@ void input_note(const struct stat *status) {
     if (!S_ISREG(status->st_mode) || input_is(status)) return;
     GROW(inputs, input_count, input_capacity);
     inputs[input_count].device = status->st_dev;
-    inputs[input_count].bytes = (uint64_t)status->st_size;
+    inputs[input_count].own = inputs[input_count].bytes = (uint64_t)status->st_size;
     inputs[input_count++].number = status->st_ino;
 }
 
+static uint64_t greater(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
 /* One that is read again counts once. */
 void input_read(const struct stat *status, const char *path, uint64_t bytes, unsigned as_json) {
-    bytes *= as_json;
-    uint64_t all = 0, size = bytes, whole = (uint64_t)status->st_size * as_json;
+    uint64_t own = 0, all = 0, size = bytes * as_json, file = (uint64_t)status->st_size;
     bool known = false;
     for (size_t i = 0; i < input_count; i++) {
         if (inputs[i].device == status->st_dev && inputs[i].number == status->st_ino) {
-            if (inputs[i].bytes < whole) inputs[i].bytes = whole;
-            if (inputs[i].bytes < bytes) inputs[i].bytes = bytes;
-            size = inputs[i].bytes;
+            inputs[i].own = greater(inputs[i].own, bytes);
+            size = inputs[i].bytes = greater(inputs[i].bytes, greater(file, bytes) * as_json);
             known = true;
         }
+        own += inputs[i].own;
         all += inputs[i].bytes;
     }
-    if (!known) all += bytes;
-    memory_of_inputs(path, all, all - (size - bytes));
+    if (!known) own += bytes, all += size;
+    memory_of_inputs(path, own, all, all - (size - bytes * as_json));
 }
 
 void inputs_forget(void) { input_count = 0; }

@@ -10,6 +10,7 @@
 #include "base/errors.h"
 
 static void grows_by(size_t size);
+static void doubles_by(size_t size);
 
 void *allocate(size_t size) {
     grows_by(size);
@@ -19,7 +20,7 @@ void *allocate(size_t size) {
 }
 
 void *reallocate(void *old, size_t size) {
-    grows_by(size / 2);                          /* mostly it doubles */
+    doubles_by(size / 2);                        /* mostly */
     void *memory = realloc(old, size ? size : 1);
     if (!memory) exit(fail(NULL, "out of memory"));
     return memory;
@@ -65,9 +66,9 @@ int64_t memory_taken(void) {
 
 /* The most, beside what the program itself takes. A small file that takes much is odd or hostile;
    a large one may be a page of a million slices, which takes three times its size. */
-static int64_t most_of(uint64_t bytes) {
+static int64_t most_of(uint64_t own, uint64_t bytes) {
     enum { AT_LEAST = 52 << 20, SMALL = 50 << 20 };
-    return bytes > SMALL ? (int64_t)bytes * 4 : AT_LEAST + (int64_t)bytes / 2;
+    return own > SMALL ? (int64_t)bytes * 4 : AT_LEAST + (int64_t)bytes / 2;
 }
 
 #ifndef __has_feature
@@ -79,14 +80,12 @@ bool memory_unbounded = true;                    /* what is taken then is mostly
 #else
 bool memory_unbounded;
 #endif
-static struct { const char *path; uint64_t bytes, read; int64_t before; size_t grown; } inputs;
-
-void memory_of_inputs(const char *path, uint64_t bytes, uint64_t read) {
-    if (!inputs.bytes) inputs.before = memory_taken();
-    inputs.path = path;
-    inputs.bytes = bytes;
-    inputs.read = read;
-}
+static struct {
+    const char *path;
+    uint64_t own, bytes, read;
+    int64_t before;
+    size_t grown;
+} inputs;
 
 static void too_much(int64_t taken, int64_t most) {
     double rest = inputs.read && inputs.read < inputs.bytes
@@ -95,19 +94,38 @@ static void too_much(int64_t taken, int64_t most) {
     exit(fail(inputs.path, "it needs %s %.0f MB of memory, and what has %llu MB may take %lld: "
               "take a part of it with --from and --to, or --any-memory",
               rest > 1 ? "about" : "more than",
-              (double)taken * rest / 1e6, (unsigned long long)(inputs.bytes / 1000000),
+              (double)taken * rest / 1e6, (unsigned long long)(inputs.own / 1000000),
               (long long)(most / 1000000)));
 }
 
-/* Looks at the memory once in a megabyte. */
-static void grows_by(size_t size) {
-    enum { A_LOOK = 1 << 20 };
-    inputs.grown += size;
-    if (inputs.grown < A_LOOK || !inputs.bytes || memory_unbounded) return;
-    int64_t taken = memory_taken(), most = most_of(inputs.bytes);
-    if (size >= A_LOOK) taken += (int64_t)size;
+/* `more` is about to be taken, too. */
+static void look_at_memory(size_t more) {
+    int64_t taken = memory_taken() + (int64_t)more, most = most_of(inputs.own, inputs.bytes);
     inputs.grown = 0;
     if (taken - inputs.before > most) too_much(taken, most + inputs.before);
+}
+
+enum { A_LOOK = 1 << 20 };               /* looks at the memory once in a megabyte */
+
+static void grows_by(size_t size) {
+    inputs.grown += size;
+    if (inputs.grown < A_LOOK || !inputs.bytes || memory_unbounded) return;
+    look_at_memory(size >= A_LOOK ? size : 0);
+}
+
+/* While a file is read, what doubles is filled little by little, which memory_of_inputs sees. */
+static void doubles_by(size_t size) {
+    if (inputs.read >= inputs.bytes) grows_by(size);
+}
+
+void memory_of_inputs(const char *path, uint64_t own, uint64_t bytes, uint64_t read) {
+    if (!inputs.bytes) inputs.before = memory_taken();
+    if (read > inputs.read) inputs.grown += (size_t)(read - inputs.read);
+    inputs.path = path;
+    inputs.own = own;
+    inputs.bytes = bytes;
+    inputs.read = read;
+    if (inputs.grown >= A_LOOK && !memory_unbounded) look_at_memory(0);
 }
 
 struct arena_block {

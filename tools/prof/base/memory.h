@@ -9,10 +9,10 @@
 void *allocate(size_t size);                     /* zeroed */
 void *reallocate(void *old, size_t size);
 
-/* The inputs have so many bytes, unpacked, as far as is known, of which so many are read: from now
-   on more memory than half of them and 60 MB, above 50 MB than four times as many, ends the program
-   with what it would need. */
-void memory_of_inputs(const char *path, uint64_t bytes, uint64_t read);
+/* The inputs have so many bytes, unpacked, as far as is known, and would have so many as JSON, of
+   which so many are read: from now on more memory than half of those as JSON and 60 MB, of inputs
+   above 50 MB than four times as many, ends the program with what it would need. */
+void memory_of_inputs(const char *path, uint64_t own, uint64_t bytes, uint64_t read);
 extern bool memory_unbounded;                    /* set by --any-memory: not so */
 
 /* So many bytes more can be taken before the machine swaps, or a limit of this process (ulimit -v)

@@ -207,7 +207,7 @@ static int run(int argc, char **argv) {
     if (elf) from.elf = elf_open(elf);
     status = elf && !from.elf ? EXIT_BAD : decode(&from, to, follow);
     if (from.swo) swo_tell(from.swo, from.path);
-    if (from.elf && elf_is_other(from.elf)) note_cut_input();
+    if (from.elf && elf_tell(from.elf)) note_cut_input();
     elf_close(from.elf);
     close(from.fd);
     return status;

@@ -24,7 +24,7 @@ typedef struct table {
     trace_text cells[MOST_CELLS];
     size_t cell_count;
     map devices;                 /* that have a label */
-    uint64_t bad_lines;
+    uint64_t line, bad_lines;    /* line: the number of the one read now */
 } table;
 
 static trace_text trimmed(trace_text cell) {
@@ -73,17 +73,34 @@ static void put_text(table *t, const char *key, trace_text text) {
     if (text.size && !text_is(text, "N/A")) queue_string(t->to, key, text);
 }
 
+static bool is_told(const table *t, int column) {
+    trace_text cell = cell_of(t, column);
+    return cell.size && !text_is(cell, "N/A");
+}
+
+/* Does the cell hold a number, or nothing? *number stays where it is nothing. */
+static bool number_of(table *t, int column, bool (*read)(trace_text cell, int64_t *number),
+                      int64_t *number) {
+    trace_text cell = cell_of(t, column);
+    if (!is_told(t, column) || read(cell, number)) return true;
+    queue_odd(t->to, columns[column][0], "line", t->line, "is %.*s, no number that can be",
+              cell.size < 40 ? (int)cell.size : 40, cell.data);
+    return false;
+}
+
 /* A collective runs on several streams, and has none in the table. */
 static void read_row(table *t) {
     trace_text core = cell_of(t, CORE);
     int64_t start, dur, device = 0, stream;
-    if (!json_ns(cell_of(t, START), &start) || !json_ns(cell_of(t, DURATION), &dur) || dur < 0) {
+    stream = text_is(core, "COMMUNICATION") || text_is(core, "HCCL") ? NO_STREAM : 0;
+    if (!is_told(t, START) || !is_told(t, DURATION)) {
         t->bad_lines++;
         return;
     }
-    json_int(cell_of(t, DEVICE), &device);
-    if (!json_int(cell_of(t, STREAM), &stream))
-        stream = text_is(core, "COMMUNICATION") || text_is(core, "HCCL") ? NO_STREAM : 0;
+    if (!number_of(t, START, json_ns, &start) || !number_of(t, DURATION, json_ns, &dur) ||
+        !queue_fits(t->to, columns[DURATION][0], "line", t->line, dur, INT64_MAX) ||
+        !number_of(t, DEVICE, json_int, &device) || !number_of(t, STREAM, json_int, &stream))
+        return;
     put_label(t, device);
     trace_event *event = queue_timed(t->to, 'X', text_of("kernel"),
                                      queue_clean(t->to, cell_of(t, NAME)), start);
@@ -100,6 +117,7 @@ static void read_row(table *t) {
 }
 
 static void read_line(table *t, const char *line, size_t size) {
+    t->line++;
     if (t->too_long) t->bad_lines++;
     else if (size) split(t, line, size);
     if (size && !t->too_long && t->has_head) read_row(t);

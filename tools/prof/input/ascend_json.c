@@ -15,13 +15,13 @@ enum { OPS = 3, NO_STREAM = 65535 };             /* OPS: levels around a collect
 typedef struct communication {
     event_queue *to;
     json_walk walk;
-    bool has_start, has_length;
+    bool has_start, has_length, is_odd;          /* is_odd: it was told why */
     int64_t start_ns, ns;
     uint64_t without;            /* those without a time */
 } communication;
 
 static void begin_collective(communication *c) {
-    c->has_start = c->has_length = false;
+    c->has_start = c->has_length = c->is_odd = false;
     queue_begin_args(c->to);
     queue_int(c->to, "device", 0);
     queue_int(c->to, "stream", NO_STREAM);
@@ -32,7 +32,7 @@ static void end_collective(communication *c, const char *key) {
     trace_text name = {key, strcspn(key, "@")};
     if (strncmp(key, "Total", 5) == 0) return;
     if (!c->has_start || !c->has_length) {
-        c->without++;
+        c->without += !c->is_odd;
         return;
     }
     trace_event *event = queue_timed(c->to, 'X', text_of("kernel"), queue_clean(c->to, name),
@@ -43,14 +43,30 @@ static void end_collective(communication *c, const char *key) {
     queue_end_args(c->to, event);
 }
 
+/* A null is not there. */
+static bool number_of(communication *c, const char *key, trace_text value,
+                      bool (*read)(trace_text value, int64_t *number), int64_t *number) {
+    if (text_is(value, "null")) return false;
+    if (read(value, number)) return true;
+    queue_no_number(c->to, key, walk_offset(&c->walk, value), value);
+    c->is_odd = true;
+    return false;
+}
+
 static void put_number(communication *c, const char *link, const char *key, trace_text value) {
     char text[256 + READABLE] = "";
     int64_t ns;
-    if (!json_ns_of_ms(value, &ns) || (*link && !ns)) return;
+    if (!number_of(c, key, value, json_ns_of_ms, &ns) || (*link && !ns)) return;
     snprintf(text, 256, "\"%s%s%s\"", link, *link ? " " : "", key);
     trace_text quoted = text_of(text);
     if (!json_whole(quoted) || !json_whole(value)) return;   /* control characters, .5, ... */
     output_write(queue_arg(c->to, unquoted(quoted)), value.data, value.size);
+}
+
+static bool take_length(communication *c, const char *key, trace_text value) {
+    if (!number_of(c, key, value, json_ns_of_ms, &c->ns)) return false;
+    c->is_odd |= c->ns < 0;
+    return queue_fits(c->to, key, "byte", walk_offset(&c->walk, value), c->ns, INT64_MAX);
 }
 
 static void take(void *user, trace_text value) {
@@ -61,9 +77,9 @@ static void take(void *user, trace_text value) {
     else if (w->depth == OPS && *value.data == '}') end_collective(c, key);
     if (is_bracket(value) || w->depth < OPS + 2) return;
     if (w->depth == OPS + 2 && is(around, "Communication Time Info")) {
-        if (is(key, "Start Timestamp(us)")) c->has_start = json_ns(value, &c->start_ns);
-        else if (is(key, "Elapse Time(ms)"))
-            c->has_length = json_ns_of_ms(value, &c->ns) && c->ns >= 0;
+        if (is(key, "Start Timestamp(us)"))
+            c->has_start = number_of(c, key, value, json_ns, &c->start_ns);
+        else if (is(key, "Elapse Time(ms)")) c->has_length = take_length(c, key, value);
         else put_number(c, "", key, value);
     }
     if (w->depth == OPS + 3 && is(walk_key(w, 2), "Communication Bandwidth Info") &&

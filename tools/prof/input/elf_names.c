@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "base/memory.h"
+#include "input/event_source.h"
 
 enum { MOST_SITES = 1 << 22, LONGEST_NAME = 32, LONGEST_NOTE = 64 };
 enum { CODE = 1, SYMBOLS = 2, NOBITS = 8, BUILD_ID = 3 };    /* sh_type; a note's type */
@@ -26,9 +27,12 @@ struct elf_names {
     char *sites;
     size_t sites_size;
     char build[2 * LONGEST_NOTE + 1];    /* in hex; "": it has none */
+    uint64_t sites_at;
+    event_queue odd;                     /* what in it cannot be: see queue_odd */
 };
 
 typedef struct section {
+    uint64_t header;                     /* where that is */
     uint32_t name, type, link;
     uint64_t at, size;
 } section;
@@ -45,6 +49,20 @@ static uint64_t number(const elf_names *elf, const unsigned char *from, size_t s
     uint64_t n = 0;
     for (size_t i = 0; i < size; i++) n = n << 8 | from[elf->big ? i : size - 1 - i];
     return n;
+}
+
+/* The fields of a header, of 32 and of 64 bits. */
+typedef enum field { E_SHOFF, E_SHENTSIZE, E_SHSTRNDX, SH_OFFSET, SH_SIZE, SH_LINK } field;
+static const struct { const char *name; uint8_t at[2]; } fields[] = {
+    {"e_shoff", {32, 40}}, {"e_shentsize", {46, 58}}, {"e_shstrndx", {50, 62}},
+    {"sh_offset", {16, 24}}, {"sh_size", {20, 32}}, {"sh_link", {24, 40}}
+};
+
+/* false, as the header there has a number that cannot be. */
+static bool odd(elf_names *elf, field f, uint64_t header, uint64_t value, const char *why) {
+    queue_odd(&elf->odd, fields[f].name, "byte", header + fields[f].at[elf->wide], "is %llu, %s",
+              (unsigned long long)value, why);
+    return false;
 }
 
 typedef struct headers {
@@ -66,13 +84,17 @@ static bool read_headers(elf_names *elf, headers *h) {
     h->size = (size_t)number(elf, sizes, 2);
     h->count = (size_t)number(elf, sizes + 2, 2);
     h->names = (size_t)number(elf, sizes + 4, 2);
-    return h->size >= (elf->wide ? 64u : 40u);
+    return true;
 }
 
-static bool read_section(const elf_names *elf, const headers *h, size_t i, section *s) {
+static bool read_section(elf_names *elf, const headers *h, size_t i, section *s) {
     unsigned char head[64];
     size_t word = elf->wide ? 8 : 4;
-    if (!read_at(elf, head, elf->wide ? 64 : 40, h->at + i * h->size)) return false;
+    s->header = h->at + i * h->size;
+    if (h->size < (elf->wide ? 64u : 40u))
+        return odd(elf, E_SHENTSIZE, 0, h->size, "too little for a section's header");
+    if (h->at > elf->size || !read_at(elf, head, elf->wide ? 64 : 40, s->header))
+        return odd(elf, E_SHOFF, 0, h->at, "and not all headers of sections are in the file there");
     s->name = (uint32_t)number(elf, head, 4);
     s->type = (uint32_t)number(elf, head + 4, 4);
     s->at = number(elf, head + 8 + 2 * word, word);
@@ -95,17 +117,24 @@ static bool is_called(const elf_names *elf, const section *names, const section 
 static void read_build(elf_names *elf, const section *s) {
     unsigned char note[16 + LONGEST_NOTE];
     size_t size = s->size < sizeof note ? (size_t)s->size : sizeof note;
-    if (size < 16 || !read_at(elf, note, size, s->at)) return;
-    uint64_t count = number(elf, note + 4, 4);
-    if (number(elf, note, 4) != 4 || number(elf, note + 8, 4) != BUILD_ID || count > size - 16)
+    if (size < 16 || !read_at(elf, note, size, s->at)) {
+        odd(elf, SH_OFFSET, s->header, s->at, "and no note is in the file there");
         return;
+    }
+    uint64_t count = number(elf, note + 4, 4);
+    if (number(elf, note, 4) != 4 || number(elf, note + 8, 4) != BUILD_ID) return;
+    if (!queue_fits(&elf->odd, "n_descsz", "byte", s->at + 4, (int64_t)count, size - 16)) return;
     for (size_t i = 0; i < 2 * count; i++)
         elf->build[i] = "0123456789abcdef"[note[16 + i / 2] >> (i % 2 ? 0 : 4) & 15];
 }
 
 static bool read_sites(elf_names *elf, const section *s) {
-    if (elf->sites || s->type == NOBITS || !s->size || s->size > MOST_SITES) return false;
-    if (s->at > elf->size || s->size > elf->size - s->at) return false;
+    if (elf->sites || s->type == NOBITS || !s->size) return false;
+    if (s->size > MOST_SITES)
+        return odd(elf, SH_SIZE, s->header, s->size, "more than names of zones may take (4 MB)");
+    if (s->at > elf->size || s->size > elf->size - s->at)
+        return odd(elf, SH_OFFSET, s->header, s->at, "and the section is not in the file there");
+    elf->sites_at = s->at;
     elf->sites = allocate((size_t)s->size + 1);
     elf->sites_size = (size_t)s->size;
     return read_at(elf, elf->sites, elf->sites_size, s->at);
@@ -119,6 +148,8 @@ static void read_vectors(elf_names *elf, const headers *h, const section *s) {
         if (!read_at(elf, word, 4, s->at + 4) || number(elf, word, 4) != (h->entry | 1)) return;
         elf->vectors = s->at;
         elf->vector_count = s->size / 4 < MOST_VECTORS ? (size_t)(s->size / 4) : MOST_VECTORS;
+    } else if (s->type == SYMBOLS && s->link >= h->count) {
+        odd(elf, SH_LINK, s->header, s->link, "the number of no section");
     } else if (s->type == SYMBOLS && read_section(elf, h, s->link, &strings)) {
         elf->symbols = s->at;
         elf->symbols_size = s->size < elf->size ? s->size : elf->size;
@@ -130,8 +161,10 @@ static int read_elf(elf_names *elf) {
     headers h;
     section names, s;
     if (!read_headers(elf, &h)) return fail(elf->path, "this is not an ELF file");
-    if (!read_section(elf, &h, h.names, &names))
-        return fail(elf->path, "the ELF file has no whole list of sections: is it cut off?");
+    if (h.names >= h.count) odd(elf, E_SHSTRNDX, 0, h.names, "the number of no section");
+    if (h.names >= h.count || !read_section(elf, &h, h.names, &names))
+        return fail(elf->path, "the ELF file has no whole list of sections: is it cut off? %s",
+                    elf->odd.first_odd);
     bool found = false;
     for (size_t i = 0; i < h.count && read_section(elf, &h, i, &s); i++) {
         if (is_called(elf, &names, &s, "prof_sites")) found |= read_sites(elf, &s);
@@ -139,6 +172,9 @@ static int read_elf(elf_names *elf) {
         else if (h.is_arm) read_vectors(elf, &h, &s);
     }
     if (found || (elf->vectors && elf->symbols)) return EXIT_OK;
+    if (elf->odd.odd)
+        return fail(elf->path, "the ELF file has no names of zones (section prof_sites): %s",
+                    elf->odd.first_odd);
     return fail(elf->path, "the ELF file has no names of zones (section prof_sites): it is "
                            "stripped, or was built without PROF_NAMES_IN_ELF");
 }
@@ -189,7 +225,11 @@ bool elf_site(elf_names *elf, uint32_t offset, const char *build, prof_site *sit
     if (!is_same(elf, build) || at >= elf->sites_size || (at && elf->sites[at - 1])) return false;
     const char *name = next_text(elf, &at), *file = next_text(elf, &at);
     const char *line = next_text(elf, &at);
-    if (!line || !*line || strspn(line, "0123456789") != strlen(line)) return false;
+    if (!line || !*line || strspn(line, "0123456789") != strlen(line)) {
+        queue_odd(&elf->odd, "prof_sites", "byte", elf->sites_at + offset,
+                  "is no name with its file and line");
+        return false;
+    }
     *site = (prof_site){name, file, "", (uint32_t)strtoul(line, NULL, 10)};
     return true;
 }
@@ -227,7 +267,12 @@ bool elf_handler(const elf_names *elf, size_t n, char name[ELF_LONGEST_NAME]) {
     return false;
 }
 
-bool elf_is_other(const elf_names *elf) { return elf->other; }
+bool elf_tell(const elf_names *elf) {
+    if (elf->odd.odd)
+        warn(elf->path, "%llu numbers or texts make no sense: names are missing; %s",
+             (unsigned long long)elf->odd.odd, elf->odd.first_odd);
+    return elf->other || elf->odd.odd;
+}
 
 void elf_close(elf_names *elf) {
     if (!elf) return;

@@ -18,7 +18,9 @@ bool elf_site(elf_names *elf, uint32_t at, const char *build, prof_site *site);
 /* The function in a Cortex-M's vector table for exception n. false: none, or several have it. */
 enum { ELF_LONGEST_NAME = 80 };
 bool elf_handler(const elf_names *elf, size_t n, char name[ELF_LONGEST_NAME]);
-bool elf_is_other(const elf_names *elf);         /* another build's: it was reported */
+/* At the end warns of what in it cannot be. true: names are missing for that, or as it is another
+   build's. */
+bool elf_tell(const elf_names *elf);
 void elf_close(elf_names *elf);                  /* NULL: nothing */
 
 #endif

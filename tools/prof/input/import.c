@@ -70,9 +70,17 @@ static const char *numbered(importer *m, const char *what, int64_t id) {
     return interned_text(&m->texts, intern(&m->texts, text, strlen(text)));
 }
 
-static const char *name_of(importer *m, int64_t id, const char *what) {
-    const char *name = string_of(m, id);
-    return name ? name : numbered(m, what, id);
+/* The text that the row names, which has to be there; NULL: none. 0 names none. */
+static const char *named(const importer *m, const rows *r, int column) {
+    int64_t id = row_int(r, column, 0);
+    const char *text = string_of(m, id);
+    if (!text && id) row_odd(r, column, "is the id of no text that is there");
+    return text;
+}
+
+static const char *name_of(importer *m, const rows *r, int column, const char *what) {
+    const char *name = named(m, r, column);
+    return name ? name : numbered(m, what, row_int(r, column, 0));
 }
 
 /* nsys keeps process and thread in one number. */
@@ -196,7 +204,7 @@ static void take_nvtx(importer *m, const rows *r) {
     int64_t type = row_int(r, 2, PUSH_POP), thread = row_int(r, 5, 0);
     const char *name = row_text(r, 3);
     if (type != MARK && type != PUSH_POP && type != START_END) return;       /* names, ... */
-    name = name ? kept(m, text_of(name)) : name_of(m, row_int(r, 4, 0), "range");
+    name = name ? kept(m, text_of(name)) : name_of(m, r, 4, "range");
     span s = {"user_annotation", name, pid_of(thread), tid_of(thread), row_int(r, 0, 0), 0};
     s.end_ns = row_int(r, 1, INT64_MIN);
     if (!row_has_number(r, 0)) m->unfinished++;
@@ -220,11 +228,11 @@ static void take_marker(importer *m, const rows *r) {
     span s = {"user_annotation", NULL, ids[0], ids[1], at_ns, at_ns};
     uint64_t *start = map_put(&m->open, (uint64_t)row_int(r, 0, 0), NULL);
     if (row_int(r, 1, 0) & INSTANT) {
-        s.name = name_of(m, name, "marker");
+        s.name = name_of(m, r, 3, "marker");
         put_mark(m, &s);
     } else if (name != 0) {
         m->twice += *start != 0;
-        s.name = name_of(m, name, "marker");
+        s.name = name_of(m, r, 3, "marker");
         GROW(m->starts, m->start_count, m->start_capacity);
         m->starts[m->start_count++] = s;
         *start = m->start_count;
@@ -285,7 +293,7 @@ static void take_call(importer *m, const rows *r, bool driver) {
         if (!driver) s.name = runtime_name(cbid);
         if (!s.name) s.name = numbered(m, driver ? "driver cbid" : "runtime cbid", cbid);
     } else {
-        s.name = without_version(m, name_of(m, row_int(r, 4, 0), "call"));
+        s.name = without_version(m, name_of(m, r, 4, "call"));
         if (strncmp(s.name, "cu", 2) == 0 && strncmp(s.name, "cuda", 4) != 0)
             s.category = "cuda_driver";
     }
@@ -337,8 +345,8 @@ static void put_extent(importer *m, const char *key, const rows *r, int first) {
 }
 
 static void take_kernel(importer *m, const rows *r) {
-    const char *name = string_of(m, row_int(r, 7, row_int(r, 9, 0)));
-    if (!name) name = name_of(m, row_int(r, 8, row_int(r, 9, 0)), "kernel");
+    const char *name = named(m, r, row_has(r, 7) ? 7 : 9);
+    if (!name) name = name_of(m, r, row_has(r, 8) ? 8 : 9, "kernel");
     trace_event *event = add_work(m, r, "kernel", name);
     if (!event) return;
     queue_int(m->to, "registers per thread", row_int(r, 10, 0));
@@ -415,8 +423,8 @@ static const char *const api_names[] = {"id", "pid", "tid", "start", "end", "api
 
 /* A range of roctx has its text as arguments. */
 static void take_api(importer *m, const rows *r) {
-    const char *args = string_of(m, row_int(r, 6, 0));
-    span s = {"cuda_runtime", name_of(m, row_int(r, 5, 0), "call"), row_int(r, 1, 0),
+    const char *args = named(m, r, 6);
+    span s = {"cuda_runtime", name_of(m, r, 5, "call"), row_int(r, 1, 0),
               row_int(r, 2, 0), row_int(r, 3, 0), row_int(r, 4, 0)};
     if (strcmp(s.name, "UserMarker") == 0 && args && *args) {
         s.category = "user_annotation";
@@ -442,7 +450,7 @@ static void take_op(importer *m, const rows *r) {
         {"KernelExecution", "kernel"}, {"Task", "kernel"}, {"Copy", "gpu_memcpy"},
         {"Fill", "gpu_memset"}
     };
-    const char *type = string_of(m, row_int(r, 6, 0)), *name = string_of(m, row_int(r, 5, 0));
+    const char *type = named(m, r, 6), *name = named(m, r, 5);
     const uint64_t *launch = map_get(&m->launches, (uint64_t)row_int(r, 4, 0));
     span s = {"cuda_sync", name && *name ? name : type ? type : "work", row_int(r, 2, 0),
               row_int(r, 3, 0), row_int(r, 0, 0), row_int(r, 1, 0)};
@@ -471,7 +479,7 @@ static void put_devices(importer *m) {
     rows r;
     if (!rows_open(&m->db, &r, table, NULL, m->nsys ? nsys : nvprof)) return;
     while (rows_next(&r)) {
-        const char *name = m->nsys ? row_text(&r, 1) : string_of(m, row_int(&r, 1, 0));
+        const char *name = m->nsys ? row_text(&r, 1) : named(m, &r, 1);
         output_format(out, "%s{\"id\": %lld, \"name\": ", first ? "[" : ", ",
                       (long long)row_int(&r, 0, 0));
         output_json_text(out, name ? name : "", name ? strlen(name) : 0);

@@ -781,6 +781,12 @@ bool raw_is(const void *first, size_t size) {
     return size >= 4 && (memcmp(first, "FORP", 4) == 0 || memcmp(first, "PROF", 4) == 0);
 }
 
+/* A zone takes 12 bytes; of a target (version 3) five or so. */
+unsigned raw_as_json(const void *first) {
+    const unsigned char *p = first;
+    return p[p[0] == 'F' ? 6 : 5] == 3 ? 20 : 8;
+}
+
 static bool name_site(void *user, uint32_t at, const char *build, prof_site *site) {
     const raw_source *r = user;
     return r->elf && elf_site(r->elf, at, build, site);

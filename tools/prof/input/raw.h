@@ -19,6 +19,7 @@ struct elf_names;
 /* Of a thread: is it the row of which task of a kernel ran when? See prof_task_in. */
 bool raw_is_cpu_row(const prof_raw_item *item);
 bool raw_is(const void *first, size_t size);     /* of these bytes, 4 of them or more */
+unsigned raw_as_json(const void *first);         /* of 8, or padded: a byte as JSON */
 raw_source *raw_open(const source_desc *desc);
 /* Before the first push: names that the stream leaves in an ELF file; NULL: none. */
 void raw_names(raw_source *raw, struct elf_names *elf);

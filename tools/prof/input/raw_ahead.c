@@ -64,65 +64,78 @@ struct raw_ahead {
 
 /* ---- A look at its blocks, which are described in raw_read.h ---- */
 
-enum { SESSION = 1, THREAD = 3, RECORDS = 4, DETAILS = 8, EVENT = 9, HEAD = 64 };
+enum { SESSION = 1, THREAD = 3, RECORDS = 4, DETAILS = 8, EVENT = 9, DENSE = 11, HEAD = 64 };
+enum { MAGIC = 0x50524f46, NEWEST = 3 /* version */, LARGEST = 1 << 16 };
 
-static uint32_t word_at(const unsigned char *bytes, int number) {    /* of 32 bits */
+/* As much of a block as is looked at. */
+typedef struct head { unsigned char bytes[HEAD]; bool swap; } head;
+
+static uint32_t word_in(const unsigned char *bytes, int number, bool swap) {   /* of 32 bits */
     uint32_t word;
     memcpy(&word, bytes + 4 * number, sizeof word);
-    return word;
+    return swap ? __builtin_bswap32(word) : word;
 }
 
-/* false: no block that is known stands there. */
-static bool block_at(int fd, off_t at, unsigned char block[HEAD]) {
-    if (pread(fd, block, HEAD, at) != HEAD) return false;
-    uint32_t type = word_at(block, 1) & 0xffff, size = word_at(block, 2);
-    return word_at(block, 0) == 0x50524f46 && word_at(block, 1) >> 16 == 2 && type <= EVENT &&
-           size % 4 == 0 && size <= 1 << 16;
+static uint32_t word_at(const head *b, int number) { return word_in(b->bytes, number, b->swap); }
+
+static uint32_t type_of(const head *b) { return word_at(b, 1) & 0xffff; }
+
+/* false: none stands there that the reader reads. Types that it does not know it skips. */
+static bool block_at(int fd, off_t at, head *b) {
+    if (pread(fd, b->bytes, HEAD, at) != HEAD) return false;
+    b->swap = word_in(b->bytes, 0, false) != MAGIC;
+    return word_at(b, 0) == MAGIC && word_at(b, 1) >> 16 <= NEWEST && word_at(b, 2) % 4 == 0 &&
+           word_at(b, 2) <= LARGEST;
 }
 
-static off_t block_end(const unsigned char *block, off_t at) { return at + 24 + word_at(block, 2); }
+static off_t block_end(const head *b, off_t at) { return at + 24 + word_at(b, 2); }
 
-/* Do these records, which begin behind the head, hold an attribute of a zone? */
-static bool has_attributes(int fd, off_t at, off_t end) {
-    static unsigned char records[1 << 16];
+/* Do its records, which begin behind the head, hold an attribute of a zone? */
+static bool has_attributes(int fd, off_t at, const head *b) {
+    static unsigned char records[LARGEST];
     enum { RECORD = 12, ATTRIBUTE = 0xffff08 };
-    ssize_t got = at < end ? pread(fd, records, (size_t)(end - at), at) : 0;
+    off_t end = block_end(b, at), begin = at + HEAD;
+    ssize_t got = begin < end ? pread(fd, records, (size_t)(end - begin), begin) : 0;
     for (ssize_t i = 0; i + RECORD <= got; i += RECORD)
-        if (word_at(records + i, 2) >> 8 == ATTRIBUTE) return true;
+        if (word_in(records + i, 2, b->swap) >> 8 == ATTRIBUTE) return true;
     return got < 0;
 }
 
 /* Which tasks of a kernel ran: see prof_task_in. */
-static bool is_cpu_row(const unsigned char *block) {
-    return word_at(block, 7) == 3 && word_at(block, 8) == 999 && !word_at(block, 9) &&
-           memcmp(block + 40, "CPU", 3) == 0;
+static bool is_cpu_row(const head *b) {
+    return type_of(b) == THREAD && word_at(b, 7) == 3 && word_at(b, 8) == 999 && !word_at(b, 9) &&
+           memcmp(b->bytes + 40, "CPU", 3) == 0;
 }
 
 /* A session whose threads take turns on one core is a word longer. */
-static bool is_one_core(const unsigned char *block) { return word_at(block, 2) == 4 * 11; }
+static bool is_one_core(const head *b) { return word_at(b, 2) == 4 * 11; }
+
+/* Of those threads, one that interrupts another: 0 alone does not. */
+static bool is_interrupt(const head *b) {
+    uint32_t type = type_of(b);
+    return (type == THREAD && word_at(b, 8)) || (type == RECORDS && word_at(b, 6)) ||
+           (type == DENSE && b->bytes[24]);
+}
 
 /* What the stream holds, as far as its blocks can be told: behind that may be attributes. */
 typedef struct survey { bool is_whole, has_memory, has_attributes; } survey;
 
 static survey survey_of(int fd, off_t at, off_t size) {
-    unsigned char block[HEAD], session[20];      /* when it began, and its generation */
+    head b;
+    unsigned char session[20];                   /* when it began, and its generation */
     survey s = {.is_whole = true};
     bool begun = false, one_core = false;
-    for (; at + HEAD <= size; at = block_end(block, at)) {
-        if (!block_at(fd, at, block)) return s.is_whole = false, s.has_attributes = true, s;
-        uint32_t type = word_at(block, 1) & 0xffff;
-        uint32_t asked = type == DETAILS ? word_at(block, 6) : 0;
+    for (; at + HEAD <= size; at = block_end(&b, at)) {
+        if (!block_at(fd, at, &b)) return s.is_whole = false, s.has_attributes = true, s;
+        uint32_t type = type_of(&b), asked = type == DETAILS ? word_at(&b, 6) : 0;
         s.has_memory |= (asked & PROF_RAW_HAS_MEMORY) != 0;
-        if (type == RECORDS && !s.has_attributes)
-            s.has_attributes = has_attributes(fd, at + HEAD, block_end(block, at));
-        bool interrupts = one_core && ((type == THREAD && word_at(block, 8)) ||
-                                       (type == RECORDS && word_at(block, 6)));
-        if (type == EVENT || asked & PROF_RAW_HAS_STEPS || interrupts ||
-            (type == THREAD && is_cpu_row(block))) s.is_whole = false;
+        if (type == RECORDS && !s.has_attributes) s.has_attributes = has_attributes(fd, at, &b);
+        if (type == EVENT || asked & PROF_RAW_HAS_STEPS || is_cpu_row(&b) ||
+            (one_core && is_interrupt(&b))) s.is_whole = false;
         if (type != SESSION) continue;
-        one_core = is_one_core(block);
-        if (begun && memcmp(session, block + 40, sizeof session) != 0) s.is_whole = false;
-        memcpy(session, block + 40, sizeof session);
+        one_core = is_one_core(&b);
+        if (begun && memcmp(session, b.bytes + 40, sizeof session) != 0) s.is_whole = false;
+        memcpy(session, b.bytes + 40, sizeof session);
         begun = true;
     }
     s.is_whole &= begun;

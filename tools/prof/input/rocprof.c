@@ -56,8 +56,12 @@ static int64_t int_of(rocprof *r, const char *key, trace_text value) {
     return number;
 }
 
-static uint32_t text_number(rocprof *r, trace_text value) {
-    if (!json_is_text(value)) return 0;
+/* 0: it is none. */
+static uint32_t text_number(rocprof *r, const char *key, trace_text value) {
+    if (!json_is_text(value)) {
+        queue_odd(r->to, key, "byte", walk_offset(&r->walk, value), "is no text");
+        return 0;
+    }
     char *text = allocate(value.size);
     json_decode(value, text, value.size);
     uint32_t number = intern(&r->texts, text, strlen(text)) + 1;
@@ -122,9 +126,18 @@ static void add_unread(const rocprof *r, uint64_t *count, uint64_t *ns) {
     *ns += end > start ? (uint64_t)end - (uint64_t)start : 0;
 }
 
+/* What its operation is called; where it has none, as its list is. */
+static const char *operation_of(rocprof *r, const char *what) {
+    uint64_t key = operation_key(r->values[KIND], r->values[OPERATION]);
+    if (!map_get(&r->operations, key) && r->has >> OPERATION & 1)
+        queue_odd(r->to, "operation", "the record that ends at byte", r->byte,
+                  "is %lld of kind %lld, which is not there", (long long)r->values[OPERATION],
+                  (long long)r->values[KIND]);
+    return text_at(r, &r->operations, key, what);
+}
+
 static void end_record(rocprof *r, const char *what) {
-    const char *name = text_at(r, &r->operations,
-                               operation_key(r->values[KIND], r->values[OPERATION]), what);
+    const char *name;
     int64_t stream = r->has >> STREAM & 1 ? r->values[STREAM] : r->values[QUEUE];
     if (!(r->has >> START & 1) || !(r->has >> END & 1)) {
         r->odd++;
@@ -136,12 +149,13 @@ static void end_record(rocprof *r, const char *what) {
     } else if (is(what, "memory_copy")) {
         int64_t gpu = gpu_of(r, TO);
         if (gpu < 0) gpu = gpu_of(r, FROM);
-        put_event(r, "gpu_memcpy", name, gpu, stream);
+        put_event(r, "gpu_memcpy", operation_of(r, what), gpu, stream);
     } else if (is(what, "marker_api")) {
-        name = text_at(r, &r->ranges, (uint64_t)r->values[INTERNAL], name);
+        name = text_at(r, &r->ranges, (uint64_t)r->values[INTERNAL], NULL);
+        if (!name) name = operation_of(r, what);
         put_event(r, "user_annotation", name, r->pid, r->values[THREAD]);
     } else if (strstr(what, "_api")) {
-        put_event(r, "cuda_runtime", name, r->pid, r->values[THREAD]);
+        put_event(r, "cuda_runtime", operation_of(r, what), r->pid, r->values[THREAD]);
     } else if (r->has >> AGENT & 1 && !strstr(what, "memory")) {     /* which host calls ask for */
         add_unread(r, &r->others, &r->others_ns);
     }
@@ -162,10 +176,10 @@ static void take_name(rocprof *r, const char *list, const char *key, trace_text 
     if (is(list, "agents") && is(key, "type")) r->type = int_of(r, key, value);
     if (is(list, "kernel_symbols") && is(key, "kernel_id")) r->number = int_of(r, key, value);
     if (is(list, "kernel_symbols") && is(key, "formatted_kernel_name"))
-        r->text = text_number(r, value);
+        r->text = text_number(r, key, value);
     if (!is(list, "marker_api") || !is(walk_key(w, 3), "strings")) return;
     if (is(key, "key")) r->number = int_of(r, key, value);
-    if (is(key, "value")) r->text = text_number(r, value);
+    if (is(key, "value")) r->text = text_number(r, key, value);
 }
 
 static void end_item(rocprof *r, const char *list, const char *around) {
@@ -213,7 +227,7 @@ static void take(void *user, trace_text value) {
     } else if (item && is(list, "operations") && is(walk_key(w, 3), "buffer_records")) {
         uint64_t kind = w->levels[w->depth - 3].index, number = w->levels[w->depth - 1].index;
         *map_put(&r->operations, operation_key((int64_t)kind, (int64_t)number), NULL) =
-            text_number(r, value);
+            text_number(r, list, value);
     } else if (is(list, "metadata") && is(key, "pid")) {
         r->pid = int_of(r, key, value);
     } else if (is(key, "handle") && is(list, "id") && is(walk_key(w, 3), "agents")) {

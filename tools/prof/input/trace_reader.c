@@ -15,6 +15,7 @@
 #include "input/event_source.h"
 #include "input/legacy_records.h"
 #include "input/losses.h"
+#include "input/raw.h"
 #include "input/repair.h"
 #include "input/survey.h"
 #include "input/trace_pairs.h"
@@ -110,7 +111,7 @@ static bool find_format(trace_reader *r, const char *first, size_t size) {
     source_desc desc = {.to = &s->made, .path = r->path, .as_ended = r->as_ended,
                         .losses = r->losses};
     desc.begin = unpack_plain(s->file.file, &desc.fd);
-    if (r->format == &raw_format) s->file.as_json = 8;           /* a zone has 12 bytes */
+    if (r->format == &raw_format) s->file.as_json = raw_as_json(first);
     input_read(&s->file.status, r->path, 0, s->file.as_json);
     s->made_by = r->format->open(&desc);
     s->file.ended |= !r->format->push;
