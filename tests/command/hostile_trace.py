@@ -84,6 +84,9 @@ def make(folder, megabytes):
                           ("harmless", trace([f"name {i}" for i in range(len(NAMES))]))):
         with open(f"{folder}/{name}.json", "w", encoding="utf-8") as file:
             json.dump(content, file, ensure_ascii=name == "names_et")
+    for i, name in enumerate(NAMES):             # cells that an error shows
+        with open(f"{folder}/odd_{i}.csv", "w", encoding="utf-8", newline="") as file:
+            file.write("Device_id,Name,Start Time(us),Duration(us)\n" + name.replace("\n", "") + ",a,5,1\n")
     events, one = b'{"traceEvents": [', b'{"ph":"X","name":"n","ts":1,"dur":1'
     bomb(folder, megabytes, "spaces", events, b" ")
     bomb(folder, max(megabytes, 70), "text", events + b'{"name":"', b"a")   # 64 MB are too much

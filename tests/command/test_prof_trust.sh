@@ -235,6 +235,9 @@ if command -v python3 >/dev/null; then
     sometimes no_codes_diff no_codes diff "$names" "$names"
     sometimes no_codes_columns no_codes report --group-by-stack=3 --group-by-input-shape "$names"
     sometimes no_codes_et no_codes et --link "$names" "$out/names_et.json"
+    odd_cells() { for file in "$out"/odd_*.csv; do no_codes report "$file" || return 1; done
+        grep -q 'Device_id of line 2 is ' "$out/shown"; }
+    sometimes no_codes_odd odd_cells
     sometimes no_codes_error no_codes report "$out/$(printf 'a\033[31m\302\233b.json')"
     no_formula() {   # COMMAND...
         "$prof" "$@" -f csv >"$out/shown.csv" 2>"$out/said" &&

@@ -126,10 +126,10 @@ static void add_unread(const rocprof *r, uint64_t *count, uint64_t *ns) {
     *ns += end > start ? (uint64_t)end - (uint64_t)start : 0;
 }
 
-/* What its operation is called; where it has none, as its list is. */
+/* What its operation is called; where it has none, or the file names none, as its list is. */
 static const char *operation_of(rocprof *r, const char *what) {
     uint64_t key = operation_key(r->values[KIND], r->values[OPERATION]);
-    if (!map_get(&r->operations, key) && r->has >> OPERATION & 1)
+    if (r->operations.count && !map_get(&r->operations, key) && r->has >> OPERATION & 1)
         queue_odd(r->to, "operation", "the record that ends at byte", r->byte,
                   "is %lld of kind %lld, which is not there", (long long)r->values[OPERATION],
                   (long long)r->values[KIND]);
