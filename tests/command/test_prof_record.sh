@@ -235,6 +235,7 @@ int main(int argc, char **argv) {      /* FOLDER STATUS [WAY]: moves there, exit
     fflush(stdout);
     zones("before", is(way, "limit") || is(way, "many") ? 100000 : 1000);
     end(way);
+    if (is(way, "returns")) return status;
     zones("after", 1000);
     result = prof_stop_env();
     if (result != PROF_OK) fprintf(stderr, "stop: %s\n", prof_strerror(result));
@@ -318,6 +319,9 @@ says record_exclude zones 0 "$prof" record -n all --exclude step,is ./program . 
 "$prof" decode -o excluded.json trace.raw
 try record_excluded grep -q '"zones"' excluded.json
 try record_excluded_none sh -c "! grep -q '\"step\"\|\"is\"' excluded.json"
+# main, a zone as all functions are, begins before the session and ends within: no fault of the program's.
+tells record_returns before 0 "$prof" record ./program . 0 returns
+try record_returns_without_fault sh -c '! grep "Ends of zones" said'
 ends exec 0
 try record_exec_ran grep -q 'another program' told
 ends itself 0                            # both have the same process id
