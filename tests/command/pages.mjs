@@ -145,11 +145,8 @@ async function arrows(page) {
   await page.run("KEYS.Escape()");
 }
 
-// The rows of a step are those of prof report --step.
-async function picksStep(page, file) {
-  if (!existsSync(file)) return;
-  const step = await page.run("steps.length >> 1");
-  await page.run(`setRange("${step}")`);
+// The rows of the range are those that prof report has of it.
+async function hasRows(page, file) {
   const rows = await page.run("table.rows"), wanted = JSON.parse(readFileSync(file));
   const found = new Map(rows.map(r => [r[1] + r[0], r]));
   const differ = [];
@@ -168,6 +165,19 @@ async function picksStep(page, file) {
   check(!differ.length && rows.length == wanted.length,
     `${rows.length} rows, not ${wanted.length}; ${differ.length} differ: ${differ.slice(0, 3).join("; ")}`);
   await page.run("setRange('')");
+}
+
+async function picksStep(page, file) {
+  if (!existsSync(file)) return;
+  await page.run('setRange(String(steps.length >> 1))');
+  await hasRows(page, file);
+}
+
+// What is measured is what --from and --to mean, of files that ran together, too.
+async function measuresRows(page, file) {
+  if (!existsSync(file)) return;
+  await page.run("view.measured = [11500000, 31000000]; setRange('measured')");
+  await hasRows(page, file);
 }
 
 const near = (a, b) => Math.abs(a - b) < 0.01;
@@ -504,6 +514,7 @@ for (const argument of pages) {
     await test("page_" + name + "_clicks", () => clicks(page));
     await test("page_" + name + "_arrows", () => arrows(page));
     await test("page_" + name + "_step", () => picksStep(page, file.replace(/\.html$/, ".step.json")));
+    await test("page_" + name + "_range", () => measuresRows(page, file.replace(/\.html$/, ".range.json")));
     await test("page_" + name + "_gaps", () => gaps(page, file.replace(/\.html$/, ".gaps.json")));
     if (!(await page.run("told.summed[0]")))
       await test("page_" + name + "_of_all", () => ofAll(page));

@@ -14,12 +14,20 @@ mkdir -p "$out/train"
 rm -rf "$out/browser"
 list=''
 
+range() {   # NAME TRACE...: the rows of what is measured in its page
+    name=$1
+    shift
+    build/prof report -f json -n all --from 11.5ms --to 31ms -o "$out/$name.range.json" "$@" 2>/dev/null
+}
+
 page() {   # NAME TRACE [STEP]: its page, and the rows of one step of it
     build/prof report -f html -o "$out/$1.html" "$2" 2>"$out/said" ||
         { echo "not ok page_$1: $(tail -n 1 "$out/said")"; return; }
     rm -f "$out/$1.step.json"
     [ -z "${3:-}" ] ||
         build/prof report -f json -n all --step "$3" -o "$out/$1.step.json" "$2" 2>/dev/null
+    # Of summed a page has no call; in many_* work begins before its launch.
+    case $1 in summed | many_*) ;; *) range "$1" "$2" ;; esac
     rm -f "$out/$1.gaps.json"
     if grep -q '"device":"' "$out/$1.html"; then
         build/prof gaps -f json -o "$out/$1.gaps.json" "$2" 2>/dev/null
@@ -63,6 +71,8 @@ build/prof diff -f html --metric p90 -o "$out/diff_p90.html" "$out/rank0.json" "
 build/prof merge -o "$out/merged.json" "$out/rank0.json" "$out/rank1.json" 2>/dev/null
 build/prof report -f html -o "$out/merged.html" "$out/merged.json"
 cp "$out/two_ranks.step.json" "$out/merged.step.json"      # each rank's own step, as of two files
+range two_ranks "$out/rank0.json" "$out/rank1.json"
+range merged "$out/merged.json"
 list="$list merged=$out/merged.html two_ranks=$out/two_ranks.html diff_later=$out/diff_later.html diff_p90=$out/diff_p90.html"
 
 # ---- Pages of other commands ----

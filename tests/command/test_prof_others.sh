@@ -112,6 +112,30 @@ for format in json pftrace; do
 print(sqlite3.connect(sys.argv[1]).execute("SELECT rank, count(*) FROM events GROUP BY 1").fetchall())' "$out/both.sqlite"
 done
 
+# ---- What begins in a range: of files that ran together, and without the work of launches outside ----
+
+python3 - "$out" <<'END'
+import json, sys
+def write(name, events, **head):
+    json.dump(dict(head, traceEvents=events), open(sys.argv[1] + "/" + name + ".json", "w"))
+def event(cat, name, pid, ts, dur, **args): return dict(ph="X", cat=cat, name=name, pid=pid, tid=1, ts=ts, dur=dur, args=args)
+def launch(pid, ts, id): return [event("cuda_runtime", "launch", pid, ts, 5, correlation=id), dict(event("kernel", "k", 7000 + pid, ts + 50, 9, correlation=id, stream=7), args={"External id": id, "correlation": id})] + [
+    dict(ph=ph, cat="ac2g", name="ac2g", id=1000 * pid + id, pid=p, tid=1, ts=at, bp="e") for ph, p, at in (("s", pid, ts), ("f", 7000 + pid, ts + 50))]
+op = lambda pid, ts, id: event("cpu_op", "op", pid, ts, 10, **{"External id": id})
+write("repeated", [op(1, 0, 40), op(1, 100, 41)] + launch(1, 102, 40))
+write("other", [op(1, 0, 41)] + launch(1, 2, 40) + [op(2, 100, 41)] + launch(2, 102, 40))
+for file in 0, 1:
+    write("beside%d" % file, [event("Trace", "span", 1, 0, 5000), event("cpu_op", "a", 1, 1000, 10), event("cpu_op", "b", 1, 2000, 10)], baseTimeNanoseconds=10**18 + file * 1000000)
+write("apart", [event("cpu_op", "a", 1, 1000, 10), event("cpu_op", "b", 1, 2000, 10)], baseTimeNanoseconds=2 * 10**18)
+END
+says others_range_repeated '"op",1,10.000,10.000,10.000,10.000,10.000,0.000' 0 "$prof" report -f csv --to 50us "$out/repeated.json"
+says others_range_other '"op",1,10.000,5.000,10.000,10.000,10.000,9.000,9.000' 0 "$prof" report -f csv --to 50us "$out/other.json"
+for part in 'a 0 500us 1,10.000 beside1' 'b 500us 1500us 1,10.000 beside1' 'a 500us 1500us 1,10.000 beside1' 'a 0 500us 2,20.000 apart'; do
+    # shellcheck disable=SC2086   # its words
+    set -- $part
+    says "others_range_$5_$1_$2" "\"$1\",$4," 0 "$prof" report -f csv --from "$2" --to "$3" "$out/beside0.json" "$out/$5.json"
+done
+
 # ---- Rows by an argument ----
 
 python3 - "$out" <<'END'

@@ -325,5 +325,8 @@ static int run(int argc, char **argv) {
     if (count < 0) return status;
     if (o.diff && count != 2) return fail("--diff", "two files are needed: before and after");
     if (!flame_metric(o.metric, &o.flame)) return EXIT_BAD;
-    return read_and_draw(&o, argv + 1, count);
+    bool good = o.diff || range_align(&window, argv + 1, count);     /* else each for itself */
+    status = good ? read_and_draw(&o, argv + 1, count) : EXIT_BAD;
+    range_unalign(&window);
+    return status;
 }

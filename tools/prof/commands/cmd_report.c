@@ -62,7 +62,8 @@ const command report_command = {
     "The page\n"
     "  Files that ran at the same time, by ts and baseTimeNanoseconds, are shown as\n"
     "  they ran; others begin at 0. Each file has its own steps. A chosen step\n"
-    "  counts what begins in it, as --step does; so does a measured time.\n", run, 1, INT_MAX
+    "  counts what begins in it, as --step does; so does a measured time, as --from\n"
+    "  and --to do, which count from the first event of files that ran together.\n", run, 1, INT_MAX
 };
 
 typedef struct report_options {
@@ -260,5 +261,7 @@ static int run(int argc, char **argv) {
     rows->device = rows->memory = true;
     int status, count = options_parse(&report_command, options, argc, argv, &status);
     if (count < 0) return status;
-    return report(&o, argv + 1, count);
+    status = range_align(&window, argv + 1, count) ? report(&o, argv + 1, count) : EXIT_BAD;
+    range_unalign(&window);
+    return status;
 }

@@ -2,6 +2,7 @@
 #include "output/timeline.h"
 #include "analysis/gaps.h"
 #include "output/packed.h"
+#include "trace/beside.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@ enum {
 
 /* Times within these and their sums fit 64 bits, also those of the calendar. */
 #define MOST_NS ((int64_t)3 << 60)
-#define MOST_DUR ((int64_t)1 << 60)
+#define MOST_DUR BESIDE_MOST_NS
 
 /* What a slice is: its colour. The script of the page has the same list. */
 typedef enum slice_class {
@@ -345,7 +346,10 @@ static void add_slice(timeline *t, const trace_event *event) {
         return;
     }
     slice s = new_slice(t, event);
-    widen_to(&f->first_ns, &f->last_ns, s.start_ns, s.end_ns);
+    if (event->kind == TRACE_SPAN)           /* what is around all: --from counts from no such one */
+        widen_to(&f->other_first_ns, &f->other_last_ns, s.start_ns, s.end_ns);
+    else
+        widen_to(&f->first_ns, &f->last_ns, s.start_ns, s.end_ns);
     t->tracks[s.track].count++;
     t->processes[t->tracks[s.track].process].has_slices = true;
     if (slice_ns(&s) < t->least_ns) {
@@ -532,37 +536,20 @@ void timeline_end_file(timeline *t, int64_t base_ns) {
     f->base_ns = base_ns;
     if (f->first_ns > f->last_ns) f->first_ns = f->other_first_ns, f->last_ns = f->other_last_ns;
     if (f->first_ns > f->last_ns) f->first_ns = f->last_ns = 0;
-    f->begin_ns = f->first_ns;
 }
 
-static int64_t calendar(const file *f, int64_t ns) { return time_add(f->base_ns, ns); }
-
-static bool file_before(uint32_t a, uint32_t b, const void *context) {
-    const file *files = context;
-    int64_t x = calendar(&files[a], files[a].first_ns), y = calendar(&files[b], files[b].first_ns);
-    return x != y ? x < y : a < b;
-}
-
-/* A file that begins before those before it have ended stands where it ran; what is further away
-   than a slice may be long would not fit 64 bits. */
 void timeline_align(timeline *t) {
-    uint32_t *order = sorted_numbers(t->file_count, file_before, t->files);
-    int64_t begin_ns = 0, end_ns = INT64_MIN;    /* of those that are side by side */
+    file_time *times = allocate(t->file_count * sizeof *times);
     for (size_t i = 0; i < t->file_count; i++) {
-        file *f = &t->files[order[i]];
-        int64_t from_ns = calendar(f, f->first_ns), to_ns = calendar(f, f->last_ns);
-        int64_t behind_ns = 0;
-        f->aside = i && from_ns < end_ns &&
-                   !__builtin_sub_overflow(from_ns, begin_ns, &behind_ns) && behind_ns < MOST_DUR;
-        if (f->aside) {
-            f->begin_ns = f->first_ns - behind_ns;
-            t->files[order[i - 1]].aside = true;
-        } else {
-            begin_ns = from_ns;
-        }
-        if (!f->aside || to_ns > end_ns) end_ns = to_ns;
+        const file *f = &t->files[i];
+        times[i] = (file_time){NULL, f->base_ns, f->first_ns, f->last_ns, f->begin_ns, false};
     }
-    free(order);
+    file_times_align(times, t->file_count);
+    for (size_t i = 0; i < t->file_count; i++) {
+        t->files[i].begin_ns = times[i].begin_ns;
+        t->files[i].aside = times[i].aside;
+    }
+    free(times);
 }
 
 int64_t timeline_begin(const timeline *t, uint32_t number) { return t->files[number].begin_ns; }

@@ -232,7 +232,11 @@ trace_kept trace_add(struct trace *t, const trace_event *event) {
     if (trace_is_change(t, event, &change)) return add_change(t, event, &change);
     bool arrow = event->phase == 's' || event->phase == 't' || event->phase == 'f';
     if (t->with_works && arrow) trace_note_flow(t, event);
-    if (event->phase != 'X' || !may_matter(t, event)) return KEPT_NOTHING;
+    if (event->phase != 'X') return KEPT_NOTHING;
+    if (!may_matter(t, event)) {
+        if (t->with_works) trace_note_outside(t, event);
+        return KEPT_NOTHING;
+    }
     if (kind_is_device(event->kind)) return t->with_works ? add_work(t, event) : KEPT_NOTHING;
     return trace_is_call(t, event) ? add_call(t, event) : KEPT_NOTHING;
 }
@@ -299,7 +303,7 @@ void trace_clear(struct trace *t) {
                    t->processes, t->launched_ns, t->away_ns, t->arrows};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
     map *maps[] = {&t->thread_numbers, &t->process_numbers, &t->by_zone, &t->parent_ids, &t->flows,
-                   &t->device_owners};
+                   &t->device_owners, &t->outside};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) map_free(maps[i]);
     range_free(&t->range);
     tasks_clear(&t->tasks);

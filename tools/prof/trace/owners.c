@@ -45,6 +45,18 @@ uint32_t join_owner(const map *join, int64_t external, int64_t correlation) {
 
 /* ---- Processes ---- */
 
+static uint64_t process_key(uint64_t key, int64_t pid) {
+    return hash_mix(key + 1) * 31 + hash_mix((uint64_t)pid);
+}
+
+void trace_note_outside(struct trace *t, const trace_event *event) {
+    call_id own = trace_call_id(event);
+    if (own.kind != JOIN_LAUNCH || own.id == NO_ID) return;
+    uint64_t key = join_key(JOIN_LAUNCH, own.id);
+    map_put(&t->outside, key, NULL);
+    map_put(&t->outside, process_key(key, event->pid), NULL);
+}
+
 /* An arrow from a call to a work: the work's device is of the call's process. */
 void trace_note_flow(struct trace *t, const trace_event *event) {
     uint64_t id = trace_flow(event);
@@ -72,10 +84,6 @@ typedef struct joining {
     map processes;               /* that have calls with ids */
     map by_arrow;                /* where a work begins -> the call that an arrow names + 1 */
 } joining;
-
-static uint64_t process_key(uint64_t key, int64_t pid) {
-    return hash_mix(key + 1) * 31 + hash_mix((uint64_t)pid);
-}
 
 static void want_ids(joining *j) {
     const struct trace *t = j->trace;
@@ -173,13 +181,30 @@ static int64_t work_process(const joining *j, const device_work *w) {
     return owner ? (int64_t)*owner : pid;
 }
 
-static void find_owner(joining *j, device_work *w) {
+/* Has a call launched it that is not here, as it ran outside of the window? */
+static bool is_outside(const struct trace *t, const device_work *w, int64_t pid) {
+    uint64_t key = join_key(JOIN_LAUNCH, w->correlation);
+    if (w->correlation == NO_ID) return false;
+    return map_get(&t->outside, process_key(key, pid)) ||
+           (w->launch == NO_CALL && map_get(&t->outside, key));
+}
+
+/* Work of a launch outside is no call's of another process that has its ids, too. */
+static void find_by_ids(joining *j, device_work *w, bool *ambiguous) {
     struct trace *t = j->trace;
     int64_t pid = work_process(j, w);
+    w->launch = find_id(j, JOIN_LAUNCH, w->correlation, pid, ambiguous);
+    bool outside = is_outside(t, w, pid);
+    if (outside) w->launch = NO_CALL;
+    if ((w->launch == NO_CALL && !outside) || w->external != w->correlation)
+        w->owner = find_id(j, JOIN_OP, w->external, pid, ambiguous);
+    if (outside && w->owner != NO_CALL && process_of(t, w->owner) != pid) w->owner = NO_CALL;
+}
+
+static void find_owner(joining *j, device_work *w) {
+    struct trace *t = j->trace;
     bool ambiguous = false;
-    w->launch = find_id(j, JOIN_LAUNCH, w->correlation, pid, &ambiguous);
-    if (w->launch == NO_CALL || w->external != w->correlation)
-        w->owner = find_id(j, JOIN_OP, w->external, pid, &ambiguous);
+    find_by_ids(j, w, &ambiguous);
     const uint64_t *from = map_get(&j->by_arrow, begin_key(w->thread, w->start_ns));
     if (w->owner == NO_CALL && from && *from) w->owner = (uint32_t)*from - 1;
     if (w->owner == NO_CALL) w->owner = w->launch;

@@ -132,6 +132,7 @@ struct trace {
     struct work_arrow { uint64_t flow; int64_t ts_ns; uint32_t thread; bool starts; } *arrows;
     size_t arrow_count, arrow_capacity;  /* those that say which op a work is of: torch_npu's */
     map device_owners;          /* process of works -> that of the calls that launched them */
+    map outside;                /* ids of calls that launched works outside of the window */
 };
 
 /* ---- Loading: load.c ---- */
@@ -194,6 +195,7 @@ enum { JOIN_OP, JOIN_LAUNCH };
 typedef struct call_id { uint32_t kind; int64_t id; } call_id;
 call_id trace_call_id(const trace_event *event);
 int64_t trace_work_ids(const trace_event *event, int64_t *correlation);  /* the external one */
+void trace_note_outside(struct trace *t, const trace_event *event);     /* a call that is not kept */
 void trace_note_flow(struct trace *t, const trace_event *event);
 void trace_own(struct trace *t);                 /* after trace_nest */
 

@@ -56,10 +56,12 @@ static void add_part(trace_range *r, int64_t from_ns, int64_t to_ns) {
     r->parts[r->count++] = (struct range_part){from_ns, to_ns};
 }
 
-/* When the trace begins, and when the calls of that name ran. */
-static int read_parts(const char *path, const char *name, int64_t *first_ns, trace_range *r) {
+/* When the trace begins and ends, and when the calls of that name ran. */
+static int read_parts(file_time *file, const char *name, trace_range *r, bool quiet) {
     far_times times = {.count = 0};
-    trace_reader *reader = trace_open(path);
+    if (file_reads_once(file->path))
+        return fail(file->path, "a range needs a file that can be read twice");
+    trace_reader *reader = trace_open(file->path);
     if (!reader) return EXIT_BAD;
     reader->quiet = true;
     while (trace_next(reader) != TRACE_END) {
@@ -71,11 +73,38 @@ static int read_parts(const char *path, const char *name, int64_t *first_ns, tra
             add_part(r, event->ts_ns, event->ts_ns + event->dur_ns);
     }
     const far_group *most = far_main(&times);
-    if (most) *first_ns = most->begin_ns;
-    if (times.count > 1)
-        warn(path, "events begin or end a year or more from all other: times count from the first "
-             "of the others (prof validate names one)");
+    if (most) file->first_ns = most->begin_ns, file->last_ns = most->last_ns;
+    file->begin_ns = file->first_ns;
+    file->base_ns = reader->base_time_ns;
+    if (times.count > 1 && !quiet)
+        warn(file->path, "events begin or end a year or more from all other: times count from the "
+             "first of the others (prof validate names one)");
     return trace_close(reader);
+}
+
+bool range_align(range_options *o, char *const *paths, int count) {
+    trace_range none = {.count = 0};
+    if (count < 2 || !(o->from || o->to)) return true;
+    o->files = allocate((size_t)count * sizeof *o->files);
+    o->file_count = (size_t)count;
+    for (int i = 0; i < count; i++) {
+        o->files[i] = (file_time){.path = paths[i]};
+        if (read_parts(&o->files[i], NULL, &none, true) != EXIT_OK) return false;
+    }
+    file_times_align(o->files, o->file_count);
+    return true;
+}
+
+void range_unalign(range_options *o) {
+    free(o->files);
+    o->files = NULL;
+}
+
+/* Where the axis begins that the file stands on. */
+static int64_t axis_begin(const range_options *o, const file_time *file) {
+    for (size_t i = 0; o->files && i < o->file_count; i++)
+        if (strcmp(o->files[i].path, file->path) == 0) return o->files[i].begin_ns;
+    return file->begin_ns;
 }
 
 /* Until when the calls last that begin in it: they may hold others. */
@@ -116,7 +145,8 @@ static void settle_parts(trace_range *r, int64_t from_ns, int64_t to_ns) {
 }
 
 int range_find(const range_options *o, const char *path, trace_range *r) {
-    int64_t from = 0, to = 0, first = INT64_MAX;
+    file_time file = {.path = path, .first_ns = INT64_MAX};
+    int64_t from = 0, to = 0;
     char step[64];
     const char *name = o->step ? step : o->within;
     snprintf(step, sizeof step, "ProfilerStep#%s", o->step ? o->step : "");
@@ -128,14 +158,12 @@ int range_find(const range_options *o, const char *path, trace_range *r) {
     if (o->to && !time_parse(o->to, &to))
         return fail("--to", "'%s' is not a time: 1.5s, 20ms, 300us", o->to);
     if (o->from && o->to && from >= to) return fail("--to", "this time is not after --from");
-    if (file_reads_once(path))
-        return fail(path, "a range needs a file that can be read twice");
-    int status = read_parts(path, name, &first, r);
-    if (status != EXIT_OK || first == INT64_MAX) return status;
+    int status = read_parts(&file, name, r, false);
+    if (status != EXIT_OK || file.first_ns == INT64_MAX) return status;
     if (name && !r->count)
         return fail(path, o->step ? "there is no %s" : "no call in it is named '%s'", name);
-    from = o->from ? time_add(first, from) : INT64_MIN;
-    to = o->to ? time_add(first, to) : INT64_MAX;
+    from = o->from ? time_add(axis_begin(o, &file), from) : INT64_MIN;
+    to = o->to ? time_add(axis_begin(o, &file), to) : INT64_MAX;
     if (!name) add_part(r, from, to);
     settle_parts(r, from, to);
     return read_last(path, r);

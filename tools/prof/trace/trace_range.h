@@ -3,11 +3,14 @@
 #define PROF_TRACE_RANGE_H
 
 #include "input/trace_reader.h"
+#include "trace/beside.h"
 
 typedef struct range_options {
     const char *from, *to;       /* "20ms" since the first event; NULL: the file's end */
     const char *step;            /* "3": in ProfilerStep#3; NULL */
     const char *within;          /* in calls of this name; NULL */
+    file_time *files;            /* by range_align; NULL: --from and --to count from each file's first */
+    size_t file_count;
 } range_options;
 
 #define RANGE_OPTIONS(range) \
@@ -31,6 +34,10 @@ bool time_parse(const char *text, int64_t *ns);
 int64_t time_add(int64_t a, int64_t b);   /* as near as 64 bits have it */
 
 bool range_given(const range_options *options);
+/* Of several files that ran at the same time --from and --to count from the first event of them
+   all, as in the page. Reads each once more; range_unalign frees. False: reported. */
+bool range_align(range_options *options, char *const *paths, int count);
+void range_unalign(range_options *options);
 /* Reads the file twice where a range is given. The exit code; it has reported what is wrong. */
 int range_find(const range_options *options, const char *path, trace_range *range);
 bool range_holds(const trace_range *range, int64_t ns);
