@@ -76,7 +76,8 @@ static int run(int argc, char **argv) {
     int status, count = options_parse(&stacks_command, options, argc, argv, &status);
     if (count < 0) return status;
     if (!flame_metric(metric, &o)) return EXIT_BAD;
-    status = range_align(&window, argv + 1, count) ? stacks_export(&o, argv + 1, count, path) : EXIT_BAD;
+    bool good = range_align(&window, argv + 1, count);
+    status = good ? stacks_export(&o, argv + 1, count, path) : EXIT_BAD;
     range_unalign(&window);
     return status;
 }

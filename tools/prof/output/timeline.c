@@ -346,7 +346,7 @@ static void add_slice(timeline *t, const trace_event *event) {
         return;
     }
     slice s = new_slice(t, event);
-    if (event->kind == TRACE_SPAN)           /* what is around all: --from counts from no such one */
+    if (event->kind == TRACE_SPAN)           /* around all: --from counts from no such one */
         widen_to(&f->other_first_ns, &f->other_last_ns, s.start_ns, s.end_ns);
     else
         widen_to(&f->first_ns, &f->last_ns, s.start_ns, s.end_ns);

@@ -24,7 +24,8 @@ void file_times_align(file_time *files, size_t count) {
         int64_t from_ns = calendar(f, f->first_ns), to_ns = calendar(f, f->last_ns);
         int64_t behind_ns = 0;
         f->begin_ns = f->first_ns;
-        f->aside = i && from_ns < end_ns && !__builtin_sub_overflow(from_ns, begin_ns, &behind_ns) &&
+        f->aside = i && from_ns < end_ns &&
+                   !__builtin_sub_overflow(from_ns, begin_ns, &behind_ns) &&
                    behind_ns < BESIDE_MOST_NS;
         if (f->aside) {
             f->begin_ns -= behind_ns;

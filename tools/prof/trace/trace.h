@@ -195,7 +195,7 @@ enum { JOIN_OP, JOIN_LAUNCH };
 typedef struct call_id { uint32_t kind; int64_t id; } call_id;
 call_id trace_call_id(const trace_event *event);
 int64_t trace_work_ids(const trace_event *event, int64_t *correlation);  /* the external one */
-void trace_note_outside(struct trace *t, const trace_event *event);     /* a call that is not kept */
+void trace_note_outside(struct trace *t, const trace_event *event);      /* it is not kept */
 void trace_note_flow(struct trace *t, const trace_event *event);
 void trace_own(struct trace *t);                 /* after trace_nest */
 
