@@ -1,5 +1,5 @@
 /* Files that ran at the same time, by their clocks, stand side by side on one axis of time: in a
-   page, and for --from and --to. Each of the others has an axis of its own, from its first event. */
+   page, and for --from and --to. Each of the others has its own axis, from its first event. */
 #ifndef PROF_BESIDE_H
 #define PROF_BESIDE_H
 

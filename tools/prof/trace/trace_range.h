@@ -9,7 +9,7 @@ typedef struct range_options {
     const char *from, *to;       /* "20ms" since the first event; NULL: the file's end */
     const char *step;            /* "3": in ProfilerStep#3; NULL */
     const char *within;          /* in calls of this name; NULL */
-    file_time *files;            /* by range_align; NULL: times count from each file's first event */
+    file_time *files;            /* by range_align; NULL: each file counts by itself */
     size_t file_count;
 } range_options;
 
