@@ -1,6 +1,6 @@
 """A process that looks as if it waited for prof window, and does harm: hostile_asked.py HOW FILE. It
 prints its number when it is ready; FILE is what it would like to have read or written."""
-import fcntl, mmap, os, struct, sys, time
+import fcntl, mmap, os, signal, struct, sys, time
 
 how, victim = sys.argv[1:]
 shared = os.memfd_create('prof window', os.MFD_ALLOW_SEALING)
@@ -45,6 +45,20 @@ elif how == 'deep':
         open('f', 'w').close()
 if how not in ('path', 'mute'):
     tell('start 1 trace.raw\n')
+if how == 'stops':
+    os.kill(os.getpid(), signal.SIGSTOP)
+elif how == 'dies':
+    os._exit(3)
+elif how == 'codes':
+    tell('failed 1 \033]0;title\007\033[31m\302\233\342\200\256\n')
+elif how == 'forks':
+    for i in range(100):
+        if os.fork() == 0:
+            tell(f'start {os.getpid()} trace.raw\nkept 5 x\nend {os.getpid()} \n')
+            os._exit(0)
+elif how == 'page':                              # what it shares, while that is read
+    while time.time() < end - 58:
+        page[:1024] = os.urandom(1024)
 while time.time() < end and struct.unpack('I', page[:4])[0] & 1:
     time.sleep(.001)
 if how not in ('on', 'mute', 'lock'):

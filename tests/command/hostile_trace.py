@@ -2,7 +2,8 @@
     hostile_trace.py DIR MB            names.json, harmless.json, names_et.json, view.sqlite, wal/,
                                        bomb_*.json.gz of at least so many MB
     hostile_trace.py --raw DIR         names.raw: 100,000 of them; dense_little.raw, dense_big.raw: of a
-                                       target of either byte order, a million zones; metadata.raw
+                                       target of either byte order, a million zones; metadata.raw;
+                                       deep.raw, whose open zones take much; codes.raw: NAMES in it
     hostile_trace.py --codes FILE      fails where a terminal would take a character for a command,
                                        or show nothing for it
     hostile_trace.py --formulas FILE   ... a spreadsheet a cell for a formula
@@ -136,6 +137,9 @@ class raw_stream:
         self.words(6, 1, 0)
         self.file.close()
 
+    def text(self, text):
+        return struct.pack(self.order + "I", len(text)) + text + b"\0" * (-len(text) % 4)
+
 
 def varint(number):
     return bytes([number]) if number < 128 else bytes([number & 127 | 128]) + varint(number >> 7)
@@ -163,6 +167,25 @@ def make_raw(folder):
         s.block(2, b"".join(struct.pack("<5I", n, 1, 8, 0, 0) + b"%08d" % n for n in range(first, first + 1000)))
         s.words(4, 0, 0, first - 2, 0, 0, 0, 0, 0, 1000000000, 0,
                 *(word for n in range(first, first + 1000) for word in (n * 100, 50, n << 8)))
+    s.end()
+
+
+    s = raw_stream(f"{folder}/deep.raw", "<", 2)
+    s.begin()
+    for thread in range(1500):
+        s.words(4, thread, *[0] * 7, 1000000000, 0, *(word for n in range(100) for word in (1000 + n, 1, 1 << 8 | n * 37 % 255)))
+    s.end()
+    s = raw_stream(f"{folder}/codes.raw", "<", 2)
+    s.begin()
+    s.block(8, struct.pack("<2I", 0, 4) + b"".join(s.text(name.encode()) for name in NAMES[4:8]))
+    for i, name in enumerate(NAMES):
+        text = name.encode()
+        s.words(2, i + 2, 1, len(text), len(text), len(text), text=3 * text)
+        s.words(3, i, len(text), i + 1, 0, text=text)
+        s.words(4, i, *[0] * 7, 1000000000, 0, 1000 + 100 * i, 50, i + 2 << 8)
+        s.block(9, struct.pack("<16I", 100 * i, 0, 100 * i + 9, 0, 0, 20 << 16, *[0] * 10) +
+                s.text(text) + s.text(text) + s.text(b'"a": 1') + s.text(NAMES[6].encode()))
+        s.block(12, s.text(f'"{i}": '.encode() + json.dumps(name).encode()))
     s.end()
 
 

@@ -56,6 +56,7 @@ if command -v python3 >/dev/null; then
     as_it_comes() { [ "$(python3 tests/command/peak.py "$prof" report "$1")" -lt 30000 ] &&
         "$prof" report -f json "$1" | grep -q '"count": 1000000'; }
     for one in dense_little dense_big metadata; do try "memory_of_$one" as_it_comes "$out/$one.raw"; done
+    says memory_bound_top 'threads up to there take more than 256 MB' 1 "$prof" top --looks 1 "$out/deep.raw"
 fi
 
 # What a file of any format says of itself, and cannot be, is told with its field and byte.
@@ -224,6 +225,9 @@ if command -v python3 >/dev/null; then
     }
     for command in report analyze stacks gaps memory validate; do
         sometimes "no_codes_$command" no_codes $command "$names"
+    done
+    for command in report 'top --looks 1' memory validate 'decode --follow -o any.json'; do
+        sometimes "no_codes_raw_${command%% *}" no_codes $command "$out/codes.raw"
     done
     for format in csv json; do sometimes "no_codes_$format" no_codes report -f $format "$names"; done
     on_terminal() {   # COMMAND...: whatever the format

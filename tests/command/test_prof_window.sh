@@ -274,9 +274,14 @@ if command -v python3 >/dev/null; then
     harmed deep 'nothing could be written to it'
     harmed notes 'it tells more than a session has to tell'
     harmed link 'its stream cannot be read' top --looks 1
+    harmed codes 'not all of its trace was written'
+    try window_hostile_codes_are_none python3 "$back/tests/command/hostile_trace.py" --codes "$out/said"
+    harmed forks 'nothing could be written to it'
+    harmed dies 'nothing could be written to it'
+    harmed page 'nothing could be written to it'
     # These are waited for, for ten seconds: all at once.
     for how in 'path no answer in 10 s' 'mute no answer in 10 s' 'noise has not closed the window' \
-        'on has not closed the window' 'lock still has a window open'; do
+        'on has not closed the window' 'stops it is stopped' 'lock still has a window open'; do
         { failed=0; out=harm.${how%% *}; mkdir -p "$out"; harmed "${how%% *}" "${how#* }"; exit $failed; } &
         harms="${harms:-} $!"
     done

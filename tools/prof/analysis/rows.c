@@ -305,6 +305,18 @@ static uint8_t device_type_of(row_table *t, const trace_event *event) {
 
 /* One more type of devices, behind those of files that list none. The column that all share has the
    name of the only one. */
+/* For the head of a column, which prof.h writes as it is told: as a terminal may get it. */
+static const char *head_text(row_table *t, const char *text) {
+    output plain;
+    size_t size;
+    output_open_memory(&plain);
+    output_plain_text(&plain, text);
+    const char *written = output_memory(&plain, &size);
+    const char *kept = arena_text(&t->memory, written, size);
+    output_discard(&plain);
+    return kept;
+}
+
 static void list_type(row_table *t, uint8_t type, const char *name) {
     size_t at = 0;
     if (!t->type_count && t->view.device_name)
@@ -312,7 +324,7 @@ static void list_type(row_table *t, uint8_t type, const char *name) {
     while (at < t->type_count && t->types[at] != type) at++;
     if (at < t->type_count || at == DEVICE_TYPES) return;
     t->types[t->type_count++] = type;
-    t->view.device_name = at ? "device" : arena_text(&t->memory, name, strlen(name));
+    t->view.device_name = at ? "device" : head_text(t, name);
 }
 
 static void note_device(row_table *t, const trace_event *event) {
@@ -812,7 +824,7 @@ static void name_device(row_table *t, trace_text name) {
     if (!t->options->device || !json_is_text(name) || json_decode(name, text, sizeof text) < 1)
         return;
     for (char *p = text; *p; p++) *p = (char)toupper((unsigned char)*p);
-    t->view.device_name = arena_text(&t->memory, text, strlen(text));
+    t->view.device_name = head_text(t, text);
 }
 
 /* What prof.h promises of the events to come: arguments that are counters, types of devices. */
@@ -820,8 +832,7 @@ static void note_promises(row_table *t, const losses *head) {
     for (size_t i = 0; t->options->device && i < head->type_count; i++)
         list_type(t, (uint8_t)head->types[i].type, head->types[i].name);
     for (size_t i = 0; i < head->counter_count; i++)
-        t->view.counters[i] =
-            arena_text(&t->memory, head->counters[i], strlen(head->counters[i]));
+        t->view.counters[i] = head_text(t, head->counters[i]);
 }
 
 /* Of what the filter takes by when it was, sums have none. */

@@ -79,6 +79,8 @@ struct top_view {
     top_sort sort;
     bool paused, ended, quit;            /* ended: the stream told its last counts */
     bool comes;                          /* the file is a line, which does not keep what comes */
+    bool full;                           /* no more is taken */
+    int64_t memory_before;
     double next;                         /* when to look */
     uint64_t looked;                     /* bytes that had come when it looked last */
 };
@@ -153,9 +155,22 @@ static void make_rows(top_view *t) {
     for (size_t i = 0; i < t->row_count; i++) make_row(t, &t->averages[i], &t->rows[i]);
 }
 
+/* A program may make up names and threads for ever. */
+static void look_at_memory(top_view *t) {
+    enum { MOST = 256 };                 /* MB */
+    t->full = !memory_unbounded && memory_taken() - t->memory_before > (int64_t)MOST << 20;
+    if (!t->full) return;
+    note_cut_input();
+    warn(t->path, "byte %llu: the names and threads up to there take more than %d MB; the table "
+         "has nothing of what comes behind it (--any-memory: it has)",
+         (unsigned long long)t->bytes, MOST);
+}
+
 void top_push(top_view *t, const void *data, size_t size) {
+    if (t->full) return;
     prof_raw_feed(t->raw, data, size);
     t->bytes += size;
+    look_at_memory(t);
 }
 
 static bool read_piece(top_view *t) {
@@ -168,7 +183,7 @@ static bool read_piece(top_view *t) {
 /* What has come since the last time, and in how long. A line may always have more. */
 static void read_more(top_view *t) {
     double now = seconds_now();
-    for (int pieces = 0; read_piece(t) && (!t->comes || pieces < 256); pieces++) {}
+    for (int pieces = 0; !t->full && read_piece(t) && (!t->comes || pieces < 256); pieces++) {}
     make_rows(t);
     t->since = t->last > 0 ? now - t->last : 0;
     t->last = now;
@@ -240,8 +255,9 @@ static void look(top_view *t, size_t lines, size_t columns) {
     qsort(order, t->row_count, sizeof *order, compare);
     if (t->keys >= 0) fputs("\033[H\033[J", t->out);
     write_losses(t);
+    const char *state = t->paused ? ", paused" : t->full ? ", full" : t->ended ? ", ended" : "";
     fprintf(t->out, "%s: %.1f MB, %zu names, by %s%s\n", t->path, (double)t->bytes / 1e6,
-            t->row_count, sorts[t->sort], t->paused ? ", paused" : t->ended ? ", ended" : "");
+            t->row_count, sorts[t->sort], state);
     write_name(t->out, "Name", width);
     fprintf(t->out, " %8s %10s %10s %10s %10s %8s\n", "Self %", "Self", "Total", "Calls",
             "Calls/s", "Now %");
@@ -322,6 +338,7 @@ static bool name_site(void *user, uint32_t at, const char *build, prof_site *sit
 
 static bool top_open(top_view *t, FILE *out) {
     t->out = out;
+    t->memory_before = memory_taken();
     t->memory = allocate(RAW_READER);
     prof_raw_desc desc = {
         .memory = t->memory, .memory_size = RAW_READER, .item = take, .user = t,
