@@ -4,6 +4,7 @@ its opposite, a statement none, ... All changes are compiled at once, each to be
 then for each the tests run, quick ones first, until one fails, twice: the mutant is killed. What the
 compiler makes the same code of (clang -O1) is no mutant. Survivors stand in build/mutants/report.txt
 with their lines: a test is missing there, or the change means nothing.
+WHOLE=1: survivors are tried again with the cases of make test-all, and counted with these, too.
 ROOMS: other rooms. JOBS (2) at a time."""
 import concurrent.futures
 import glob
@@ -363,6 +364,24 @@ def verdict(number, source, place, tests):
     return None if same else killer
 
 
+def try_all(numbered, source, tests, report):
+    """Their verdicts; tells those that survive."""
+    verdicts = {}
+    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        jobs = {n: pool.submit(verdict, n, source, p, tests) for n, p in numbered.items()}
+        for number, job in jobs.items():
+            killer, (at, length, replacement, _) = job.result(), numbered[number]
+            verdicts[number] = killer
+            was = ' '.join(source[at:at + length].split())
+            how = 'the same code' if killer is None else f'killed by {killer}' if killer else 'survived'
+            row = source[source.rfind('\n', 0, at) + 1:source.find('\n', at)].strip()
+            text = f'{how}: prof.h:{line_of(source, at)}: {was} -> {replacement}: {row}'
+            print(text, file=report, flush=True)
+            if killer == '':
+                print(text, flush=True)
+    return verdicts
+
+
 JOBS = int(os.environ.get('JOBS', '2'))
 
 
@@ -376,24 +395,21 @@ def main():
     for number in compile_all(source, numbered):
         del numbered[number]
     tests = make_tests(max(numbered))
-    tried = killed = 0
-    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool, \
-            open(OUT + '/report.txt', 'w', encoding='utf-8') as report:
-        jobs = {n: pool.submit(verdict, n, source, p, tests) for n, p in numbered.items()}
-        for number, job in jobs.items():
-            killer, (at, length, replacement, _) = job.result(), numbered[number]
-            tried += killer is not None
-            killed += bool(killer)
-            was = ' '.join(source[at:at + length].split())
-            how = 'the same code' if killer is None else f'killed by {killer}' if killer else 'survived'
-            row = source[source.rfind('\n', 0, at) + 1:source.find('\n', at)].strip()
-            text = f'{how}: prof.h:{line_of(source, at)}: {was} -> {replacement}: {row}'
-            print(text, file=report, flush=True)
-            if killer == '':
-                print(text, flush=True)
-    share = 100 * killed / max(1, tried)
-    print(f'mutants (the goal is 85 %): {killed} of {tried} killed, {share:.1f} %, of {len(found)} places; '
-          f'survivors in build/mutants/report.txt')
+    with open(OUT + '/report.txt', 'w', encoding='utf-8') as report:
+        verdicts = try_all(numbered, source, tests, report)
+        tried = sum(killer is not None for killer in verdicts.values())
+        survivors = {n: numbered[n] for n, killer in verdicts.items() if killer == ''}
+        killed = tried - len(survivors)
+        share = 100 * killed / max(1, tried)
+        print(f'mutants (the goal is 85 %): {killed} of {tried} killed, {share:.1f} %, of {len(found)} places; '
+              f'survivors in build/mutants/report.txt', flush=True)
+        if os.environ.get('WHOLE'):
+            del ENVIRONMENT['TEST_SAMPLE']
+            ENVIRONMENT['ALL'] = '1'
+            for test in tests:
+                test.seconds *= 12
+            verdicts = try_all(survivors, source, tests, report)
+            print(f'with all cases: {killed + sum(map(bool, verdicts.values()))} of {tried} killed')
     subprocess.run(['sh', 'tests/trust.sh', 'mutants', str(tried), 'mutants_killed_percent',
                     f'{share:.1f}'], check=True)
 

@@ -21,6 +21,6 @@ stage storm RUNS=1000
 stage test-all ONLY=test_signal_step STEP_STRIDE=1 STEP_HANDLERS=all TIMEOUT=20000
 stage fuzz SECONDS=60
 stage proof
-stage mutants COUNT=150 SEED=1
+stage mutants COUNT=150 SEED=1 WHOLE=1
 awk '/^ok /{ok++} /^not ok /{bad++}
     END {printf "%d passed, %d failed, 0 skipped\n", ok, bad; exit bad > 0}' build/nightly/stages
