@@ -1614,9 +1614,9 @@ typedef struct prof__hot {
    0, or 1 in the slow path plus the begins without a token that signal handlers tried meanwhile;
    inside: in a hook of an instrumented function. */
 typedef struct prof__tls_data {
-    uint32_t generation, skipped, stale, busy;
+    uint32_t generation, skipped, busy, inside;
     prof__hot *hot;
-    bool inside;
+    uint32_t stale;
     uint8_t category;                    /* prof_memory_kind of its allocations */
     uint32_t itt_ranges, skipped_in;
     const prof_extra *with;              /* prof_push_with: of the zone that is just beginning */
@@ -1624,7 +1624,8 @@ typedef struct prof__tls_data {
 
 PROF_API prof__frame *prof__begin(prof__mark *mark, bool token) PROF__LABEL("prof__begin")
     PROF__QUIET;
-PROF_API void prof__interrupted(const prof__record *seen, const prof__record *own) PROF__QUIET;
+PROF_API void prof__end_interrupted(prof__record *own, const prof__record *seen, prof__frame *f,
+                                    uint32_t now) PROF__QUIET;
 
 #if PROF__GNU
 #  ifndef PROF__POINT                    /* tests: what runs before each of these */
@@ -1653,7 +1654,7 @@ PROF_API void prof__interrupted(const prof__record *seen, const prof__record *ow
 #    define PROF__THREAD __thread
 #  endif
 #endif
-#define PROF__TLS_BEGINS { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, 0, PROF__NULL }
+#define PROF__TLS_BEGINS { 1, 0, 0, 0, &prof__nowhere, 0, 0, 0, 0, PROF__NULL }
 
 /* What the inline code of every zone reads. */
 #if PROF__FAST
@@ -1760,6 +1761,14 @@ PROF__INLINE prof__record *prof__claim(prof__hot *t) {
     return c.at;
 }
 
+/* Writes the record of the innermost zone, f, to the slot that was claimed for it. */
+PROF__INLINE void prof__frame_put(prof__hot *t, prof__record *c, prof__frame *f, uint32_t now) {
+    c->end = now;
+    c->duration = now - f->start;
+    PROF__RELEASE(c->site_depth, f->site + f->depth);
+    PROF__RELEASE(t->top, f);
+}
+
 /* Ends the innermost zone by its token; false: only the slow path can. */
 PROF__INLINE bool prof__frame_close(prof__frame *token) {
     uint32_t lo, hi;
@@ -1775,11 +1784,8 @@ PROF__INLINE bool prof__frame_close(prof__frame *token) {
         return false;
     PROF__STORE(seen[1].site_depth, 0u); /* the slot at the cursor is always empty */
     c = prof__claim(t);
-    if (PROF__UNLIKELY(c != seen)) prof__interrupted(seen, c);
-    c->end = lo;
-    c->duration = lo - f->start;
-    PROF__RELEASE(c->site_depth, f->site + f->depth);
-    PROF__RELEASE(t->top, f);
+    if (PROF__UNLIKELY(c != seen)) prof__end_interrupted(c, seen, f, lo);
+    else prof__frame_put(t, c, f, lo);
     return true;
 }
 
@@ -2773,7 +2779,7 @@ PROF__FN bool prof__cpu_clock_usable(void) {
    one that is in the slow path for ever, so that what they begin is dropped and counted. */
 PROF__INLINE prof__tls_data *prof__tls_get(void) {
 #ifdef PROF__ONE_THREAD
-    static prof__tls_data others = { 1, 0, 0, 1, &prof__nowhere, false, 0, 0, 0, NULL };
+    static prof__tls_data others = { 1, 0, 1, 0, &prof__nowhere, 0, 0, 0, 0, NULL };
     static pthread_t first;
     static bool known;
     if (!known) first = pthread_self();
@@ -4245,7 +4251,8 @@ typedef struct prof__plan { size_t state, page; } prof__plan;   /* bytes */
     uint32_t epoch;                      /* the clock's upper half at flushed */
 #define PROF__TALLY_PORT \
     uint32_t number;                     /* in the order in which its thread's rows were made */ \
-    uint64_t count; \
+    uint64_t usual;                      /* longer ones take prof__block_put */ \
+    uint64_t halved;                     /* calls that the buckets have no more */ \
     uint64_t around;                     /* ticks of deep zones in its zones in records */ \
     prof__tally *next;                   /* of its thread, NULL: the last one */ \
     const prof__tally *same;             /* while reading: another of the same name */
@@ -4316,6 +4323,7 @@ typedef struct prof__tally_index {
 typedef struct prof__tallies {
     prof__tally_index *index;
     prof__tally *others, *last;          /* others: the first row, of all sites that have none */
+    size_t calls;                        /* since prof__tallies_halve */
     bool full;                           /* no row could be made any more */
     char *low, *high;                    /* all this memory lies between; others' may, too */
 } prof__tallies;
@@ -4438,6 +4446,7 @@ typedef struct prof__state {
     prof__frame *deepest;                /* the last, which is never used */
     prof__frame *crowd;                  /* zones from this frame on take the slow path, which */
     prof__origin *origins;               /* keeps what began them: prof__origin_of */
+    uintptr_t origins_less;              /* see prof__origin_at */
     prof__state_deep deep;
     prof__state_sums sums;
     prof__state_counters counters;
@@ -5761,18 +5770,22 @@ PROF__FN prof__record *prof__cursor_of(const prof__state *t) {
    cursor a slot without a third word is one that its zone has still to write.
    - Who changes rows, or empties the block, has their thread's own lock. */
 
-/* Adds the sums of one row to another; a bucket does not overflow. */
+/* Counts n more calls in a bucket, which does not overflow. */
+PROF__INLINE void prof__bucket_add(prof__tally *r, uint32_t i, uint32_t n) {
+    uint32_t room = UINT32_MAX - r->histogram[i];
+    r->histogram[i] += PROF__MIN(n, room);
+    r->halved += n - PROF__MIN(n, room);
+}
+
+/* Adds the sums of one row to another. */
 PROF__FN void prof__tally_add(prof__tally *r, const prof__tally *from) {
-    r->count += from->count;
+    r->halved += from->halved;
     r->total += from->total;
     r->inner += from->inner;
     r->around += from->around;
     r->least = PROF__MIN(r->least, from->least);
     r->most = PROF__MAX(r->most, from->most);
-    for (int i = 0; i < PROF__BUCKETS; i++) {
-        uint32_t n = r->histogram[i] + from->histogram[i];
-        r->histogram[i] = n < from->histogram[i] ? UINT32_MAX : n;
-    }
+    for (uint32_t i = 0; i < PROF__BUCKETS; i++) prof__bucket_add(r, i, from->histogram[i]);
 }
 
 /* More memory for t's rows. Under the lock. */
@@ -5784,18 +5797,18 @@ PROF__FN void *prof__tallies_take(prof__tallies *y, size_t bytes) {
     return memset(p, 0, bytes);
 }
 
-/* The row of a site (shifted by 8); NULL: there is none. */
+/* The row of a site (shifted by 8; a depth may be added); others: it has none. */
 PROF__INLINE prof__tally *prof__tally_find(const prof__tallies *y, uint32_t site) {
     const prof__tally_index *x = PROF__ACQUIRE(y->index);
-    for (uint32_t i = site >> 8;; i++) {
-        prof__tally *r = PROF__ACQUIRE(x->rows[i & x->mask]);
-        if (!r || r->site == site) return r;
-    }
+    prof__tally *r = PROF__ACQUIRE(x->rows[site >> 8 & x->mask]);
+    for (uint32_t i = site >> 8; PROF__UNLIKELY((r->site ^ site) > 0xff && r != y->others);)
+        r = PROF__ACQUIRE(x->rows[++i & x->mask]);
+    return r;
 }
 
-PROF__FN void prof__tally_place(prof__tally_index *x, prof__tally *r) {
+PROF__FN void prof__tally_place(prof__tally_index *x, const prof__tally *others, prof__tally *r) {
     uint32_t i = r->site >> 8;
-    while (x->rows[i & x->mask]) i++;
+    while (x->rows[i & x->mask] != others) i++;
     PROF__RELEASE(x->rows[i & x->mask], r);
 }
 
@@ -5808,8 +5821,8 @@ PROF__FN bool prof__tallies_index(prof__tallies *y, uint32_t slots) {
     x = (prof__tally_index *)prof__tallies_take(y, bytes);
     if (!x) return false;
     x->mask = slots - 1;
-    for (prof__tally *r = y->others ? y->others->next : NULL; r; r = r->next)
-        prof__tally_place(x, r);
+    for (uint32_t i = 0; i < slots; i++) x->rows[i] = y->others;
+    for (prof__tally *r = y->others->next; r; r = r->next) prof__tally_place(x, y->others, r);
     PROF__RELEASE(y->index, x);
     return true;
 }
@@ -5843,7 +5856,7 @@ PROF__RARE prof__tally *prof__tally_make(prof__state *t, uint32_t site) {
     if (!t->sums.held && !prof__lock_briefly()) return y->others;
     if (y->last->number + 1 <= slots / 2 || prof__tallies_index(y, 2 * slots) ||
         y->last->number + 1 < slots) r = prof__tallies_row(y, site);
-    if (r) prof__tally_place(y->index, r);
+    if (r) prof__tally_place(y->index, y->others, r);
     PROF__ASSERT(y->last->number <= y->index->mask);   /* others, in no slot, is number 0 */
     y->full = !r;
     if (!t->sums.held) prof__unlock();
@@ -5852,7 +5865,7 @@ PROF__RARE prof__tally *prof__tally_make(prof__state *t, uint32_t site) {
 
 PROF__INLINE prof__tally *prof__tally_of(prof__state *t, uint32_t site) {
     prof__tally *r = prof__tally_find(&t->sums.tallies, site);
-    return PROF__LIKELY(r != NULL) ? r : prof__tally_make(t, site);
+    return PROF__LIKELY(r->site == site) ? r : prof__tally_make(t, site);
 }
 
 /* The bucket of n ticks: the number of bits of n, at most the last bucket. */
@@ -5867,13 +5880,22 @@ PROF__INLINE uint32_t prof__bucket_of(uint64_t n) {
     return bits;
 }
 
-/* Counts n more calls, which the buckets have. At every 2^31 calls the buckets are halved, so that
-   none overflows and the percentiles stay. */
-PROF__INLINE void prof__tally_counted(prof__tally *r, uint64_t n) {
-    uint64_t before = r->count;
-    r->count = before + n;
-    if (PROF__LIKELY(!((before ^ r->count) >> 31))) return;
-    for (int i = 0; i < PROF__BUCKETS; i++) r->histogram[i] /= 2;
+/* At every 2^30 calls rows that have as many in their buckets halve them: none overflows, and the
+   percentiles stay. */
+PROF__RARE void prof__tallies_halve(prof__tallies *y) {
+    y->calls = 0;
+    for (prof__tally *r = y->others; r; r = r->next) {
+        uint64_t n = prof__tally_count(r);
+        if (!(n >> 30)) continue;
+        for (int i = 0; i < PROF__BUCKETS; i++) r->histogram[i] /= 2;
+        r->halved += n - prof__tally_count(r);
+    }
+}
+
+PROF__INLINE void prof__sums_counted(prof__state *t, size_t n) {
+    PROF__BUMP(t->counts.summed, n);
+    t->sums.tallies.calls += n;
+    if (PROF__UNLIKELY(t->sums.tallies.calls >> 30)) prof__tallies_halve(&t->sums.tallies);
 }
 
 PROF__FN void prof__tally_put(prof__tally *r, uint64_t ticks, uint64_t inner) {
@@ -5881,8 +5903,7 @@ PROF__FN void prof__tally_put(prof__tally *r, uint64_t ticks, uint64_t inner) {
     r->inner += PROF__MIN(inner, ticks);
     r->least = PROF__MIN(r->least, ticks);
     r->most = PROF__MAX(r->most, ticks);
-    r->histogram[prof__bucket_of(ticks)]++;
-    prof__tally_counted(r, 1);
+    prof__bucket_add(r, prof__bucket_of(ticks), 1);
 }
 
 /* A zone of so many ticks ends: returns the ticks of zones that ended within it, and adds its own
@@ -5894,48 +5915,13 @@ PROF__INLINE uint64_t prof__tally_within(uint64_t *inner, uint64_t ticks) {
     return within >> 63 ? 0 : within;    /* the timeline ended just after the zone within did */
 }
 
-/* The ticks of a zone that is the longest of its row so far, or longer than 65,536 ticks: the clock
-   may have gone back within it. */
-PROF__RARE uint32_t prof__tally_long(prof__state *t, prof__tally *r, const prof__record *c) {
-    bool back = prof__went_back(c);
-    PROF__BUMP(t->counts.steps, back);
-    if (!back) r->most = PROF__MAX(r->most, c->duration);
-    return back ? 0 : c->duration;
-}
-
-PROF__COLD_END
-/* Adds the zones of one site and depth that follow each other from c on, empties their records, and
-   returns the record after them. Only the first can hold others. This is the hot loop of sums. */
-PROF__INLINE prof__record *prof__tally_run(prof__state *t, prof__record *c, prof__record *end) {
-    const uint32_t site_depth = c->site_depth, site = site_depth & ~(uint32_t)0xff;
-    const prof__record *begin = c;
-    prof__tally *r = prof__tally_of(t, site);
-    uint64_t *inner = t->sums.inner + (site_depth & 0xff);
-    uint64_t total = 0, least = r->least, most = PROF__MIN(r->most, 65536u);
-    uint32_t ticks = c->duration;        /* a uint64_t needs prof__bucket_of's limit */
-    if (PROF__UNLIKELY(ticks > most)) ticks = prof__tally_long(t, r, c);
-    if (*inner < (uint64_t)1 << 63) r->inner += PROF__MIN(*inner, ticks);
-    do {
-        total += ticks;
-        if (PROF__UNLIKELY(ticks < least)) r->least = least = ticks;
-        r->histogram[prof__bucket_of(ticks)]++;
-        c->site_depth = 0;
-    } while (++c < end && c->site_depth == site_depth && (ticks = c->duration) <= most);
-    (void)prof__tally_within(inner, total);
-    r->total += total;
-    prof__tally_counted(r, (uint64_t)(c - begin));
-    PROF__BUMP(t->counts.summed, (size_t)(c - begin));
-    if (PROF__UNLIKELY(!r->site) && !prof__is_others(site))   /* else it counted as it began */
-        PROF__BUMP(t->counts.others, (size_t)(c - begin));
-    return c;
-}
-
 /* Adds a zone to its row. within: ticks of what ended within it. */
 PROF__FN void prof__sums_put(prof__state *t, uint32_t site, uint64_t ticks, uint64_t within,
                              bool unfinished) {
     prof__tally *r = prof__tally_of(t, site);
     prof__tally_put(r, ticks, within);
-    PROF__BUMP(t->counts.summed, 1);
+    r->usual = PROF__MIN(r->most, 65536u);
+    prof__sums_counted(t, 1);
     PROF__BUMP(t->counts.summed_open, unfinished);
     if (!r->site && !prof__is_others(site)) PROF__BUMP(t->counts.others, 1);
 }
@@ -5946,24 +5932,62 @@ PROF__FN void prof__sums_end(prof__state *t, uint32_t site_depth, uint64_t ticks
     prof__sums_put(t, site_depth & ~(uint32_t)0xff, ticks, within, unfinished);
 }
 
-/* Adds the records from c on to the rows, up to one that is not written, which it returns. */
-PROF__FN prof__record *prof__block_run(prof__state *t, prof__record *c, prof__record *end) {
-    while (c < end && c->site_depth) c = prof__tally_run(t, c, end);
+/* Adds any record, and empties it. */
+PROF__RARE void prof__block_put(prof__state *t, prof__record *c) {
+    bool back = prof__went_back(c);
+    PROF__BUMP(t->counts.steps, back);
+    prof__sums_end(t, c->site_depth, back ? 0 : c->duration, false);
+    c->site_depth = 0;
+}
+
+PROF__COLD_END
+/* Adds the records from c on to the rows and empties them, up to one that is not written, which it
+   returns. Of those of one site and depth that follow each other, only the first can hold others.
+   This is the hot loop of sums. */
+PROF__FN prof__record *prof__block_run(prof__state *t, prof__record *c) {
+    const prof__record *begin = c;
+    uint64_t *const inners = t->sums.inner, *inner = NULL;
+    uint32_t last = UINT32_MAX;          /* that is none */
+    prof__tally *r = NULL;
+    for (;; c++) {
+        const uint64_t ticks = c->duration;
+        if (c->site_depth != last || PROF__UNLIKELY(ticks > r->usual)) {
+            last = c->site_depth;
+            if (!last) break;
+            r = prof__tally_find(&t->sums.tallies, last);
+            if (PROF__UNLIKELY((r->site ^ last) > 0xff || ticks > r->usual)) {
+                prof__block_put(t, c);   /* of a new site, or maybe the longest of its row */
+                begin++;
+                last = UINT32_MAX;
+                continue;
+            }
+            inner = inners + (last & 0xff);
+            if (*inner && !(*inner >> 63)) r->inner += PROF__MIN(*inner, ticks);
+            *inner = 0;
+        }
+        if (PROF__UNLIKELY(ticks < r->least)) r->least = ticks;
+        r->total += ticks;
+        inner[-1] += ticks;
+        r->histogram[prof__bucket_of(ticks)]++;
+        c->site_depth = 0;
+    }
+    prof__sums_counted(t, (size_t)(c - begin));
     return c;
 }
 
 PROF__COLD_BEGIN
-/* Adds all that the block has, up to end, when no more will be written. */
+/* Adds all that the block has, up to end, when no more will be written there. */
 PROF__FN void prof__block_add(prof__state *t, prof__record *end) {
     PROF__ASSERT(end >= t->begin && end <= t->limit + PROF__CLAIMS);
-    for (prof__record *c = t->begin; c < end; c++) c = prof__block_run(t, c, end);
+    for (prof__record *c = t->begin; c < end; c++)
+        if (c->site_depth) prof__block_put(t, c);
 }
 
 /* Adds the block to the rows, and begins it again. This may be a signal handler that interrupted an
    end, which has claimed a slot and has still to write it: then what follows the slot stays, and
    while there is no room behind, each zone is added to its row as it ends (prof__put_zone). */
 PROF__FN void prof__block_empty(prof__state *t) {
-    prof__record *c = prof__block_run(t, t->begin, t->hot.cursor);
+    prof__record *c = prof__block_run(t, t->begin);
     bool all = c == t->hot.cursor;
     PROF__STORE(t->begin, all ? t->sums.block : c);
     if (all) PROF__RELEASE(t->hot.cursor, t->sums.block);
@@ -6008,7 +6032,7 @@ PROF__FN bool prof__rows_prepare(prof__state *t) {
         if (!y->low) return false;
         t->sums.inner++;                      /* [-1]: of no zone */
     }
-    return (y->index || prof__tallies_index(y, 16)) && (y->others || prof__tallies_row(y, 0));
+    return (y->others || prof__tallies_row(y, 0)) && (y->index || prof__tallies_index(y, 16));
 }
 
 /* ... and to go over to sums: a block. False: no room. Under the lock. */
@@ -6034,7 +6058,7 @@ PROF__FN void prof__sums_begin(prof__state *t, uint64_t since) {
     PROF__STORE(t->sums.on, true);
     t->reserve = 0;
     PROF__STORE(t->begin, t->sums.block);
-    PROF__STORE(t->limit, t->sums.block_end - PROF__CLAIMS);
+    PROF__STORE(t->limit, t->sums.block_end - PROF__CLAIMS - 1);   /* behind is an empty slot */
     PROF__RELEASE(t->hot.cursor, t->sums.block);
 }
 
@@ -6521,6 +6545,7 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     PROF__STORE(t->deepest, t->frames + s->max_depth);
     t->crowd = t->deepest - (s->max_depth + 3) / 4;
     t->origins = (prof__origin *)(void *)(t->deepest + 1);
+    t->origins_less = (uintptr_t)t->origins - 2 * (uintptr_t)t->frames;
     t->overlaid = stale > s->max_depth / 2;
     prof__stack_reset(t, t->frames + (t->overlaid ? 0 : stale));
     t->next = prof__recorder.owned;
@@ -7088,7 +7113,7 @@ PROF__FN uint32_t prof__handled(const prof__state *t, const prof__record *c) {
    the store behind it, that store has emptied the slot of the handler's second record, which may be
    streamed by now, or added to its row. In sums it goes to "(others)" if its frame is gone. own:
    what this end claimed, not written yet. */
-PROF__CALL void prof__interrupted(const prof__record *seen, const prof__record *own) {
+PROF__FN void prof__interrupted(const prof__record *seen, const prof__record *own) {
     prof__tls_data *tls = prof__tls_get();
     prof__state *t = prof__tls_state(tls);
     prof__record *at = (prof__record *)(uintptr_t)(seen + 1);
@@ -7114,6 +7139,15 @@ PROF__CALL void prof__interrupted(const prof__record *seen, const prof__record *
     if (word) PROF__RELEASE(at->site_depth, word);
     if (entered) prof__leave(tls);
 }
+
+#if PROF__FAST
+/* The rest of such an end. */
+PROF__CALL void prof__end_interrupted(prof__record *own, const prof__record *seen, prof__frame *f,
+                                      uint32_t now) {
+    prof__interrupted(seen, own);
+    prof__frame_put(prof__tls_get()->hot, own, f, now);
+}
+#endif
 
 /* A thread that has no state yet is identified by its TLS's address. */
 PROF__CALL prof_open_zones prof_mark(void) {
@@ -7254,7 +7288,7 @@ PROF__FN PROF__RACES void prof__stats_add(prof_stats *out, const prof__counts *c
 #define prof__group_on_cpu(r, c) ((void)0)
 #define prof__average_on_cpu(a, r) ((void)0)
 #define prof__event_on_cpu(o, s, e) ((void)0)
-#define prof__tally_calls(r) ((r)->count)
+#define prof__tally_calls(r) ((r)->halved + prof__tally_count(r))
 #define prof__mode() (prof__trace.mode)
 #define prof__clock_kind(s) ((s)->clock)
 #define prof__window_number(s) ((s)->first_generation)
@@ -9754,10 +9788,11 @@ PROF__FN int prof__word_in(const char *text, const char *words) {
 }
 
 #ifdef PROF_INSTRUMENT_FUNCTIONS
-/* A function. asked: the generation that last asked for its site; PROF__EXCLUDED: no zone. */
+/* A function. Both words are its site, shifted by 8. While it is no zone asked is PROF__EXCLUDED or
+   (id is PROF__NO_ROOM) the generation that last asked for a site; UINT32_MAX: none did. */
 struct prof__instrumented {
     uintptr_t address;                   /* 0: free */
-    uint32_t id, asked;                  /* its site, shifted by 8; or PROF__NO_... in `asked` */
+    uint32_t id, asked;
 };
 enum { PROF__EXCLUDED = 1 };             /* generations begin at 2 */
 enum { PROF__FUNCTIONS = PROF_MAX_SITES * 2 };   /* a quarter stays free */
@@ -9799,7 +9834,7 @@ PROF__FN uint32_t prof__function_add(struct prof__instrumented *f, uintptr_t add
     else if (!f->address && prof__functions.refused == PROF_MAX_SITES / 2) return id;
     else if (!f->address) prof__functions.refused++;
     PROF__STORE(f->id, id);
-    PROF__RELEASE(f->asked, asked);
+    PROF__RELEASE(f->asked, id > PROF__NO_LOCK ? id : asked);
     PROF__RELEASE(f->address, address);
     return id;
 }
@@ -9819,11 +9854,19 @@ PROF__FN uint32_t prof__function_ask(const prof__state *t, uintptr_t address) {
     return id;
 }
 
+/* Is this the slot of a function that is a zone? Sets *id to its site. */
+PROF__INLINE bool prof__function_known(const struct prof__instrumented *f, uintptr_t address,
+                                       uint32_t *id) {
+    if (PROF__ACQUIRE(f->address) != address) return false;
+    *id = PROF__LOAD(f->id);
+    return PROF__LOAD(f->asked) == *id;
+}
+
 /* A function's site, shifted by 8, asked for once a generation; PROF__NO_...: why it has none. */
 PROF__FN uint32_t prof__function_site(const prof__state *t, uintptr_t address) {
-    const struct prof__instrumented *f = prof__function_find(address);
-    bool known = PROF__ACQUIRE(f->address) == address && PROF__LOAD(f->id) > PROF__NO_LOCK;
-    return PROF__LIKELY(known) ? PROF__LOAD(f->id) : prof__function_ask(t, address);
+    uint32_t id;
+    if (prof__function_known(prof__function_find(address), address, &id)) return id;
+    return prof__function_ask(t, address);
 }
 
 /* Is the zone of frame f this function's? 0: is it any function's? */
@@ -9895,9 +9938,16 @@ PROF__FN bool prof__function_heal(prof__tls_data *tls, prof__state *t, uintptr_t
 /* While true, functions that this thread enters are no zones. Returns the value before. */
 PROF__FN bool prof__inside(bool now) {
     prof__tls_data *tls = prof__tls_get();
-    bool before = tls->inside;
+    bool before = tls->inside != 0;
     tls->inside = now;
     return before;
+}
+
+/* Is this thread in a hook, or in the slow path? The two words are read as one. */
+PROF__INLINE bool prof__is_inside(const prof__tls_data *tls) {
+    uint64_t both;
+    memcpy(&both, (const char *)tls + offsetof(prof__tls_data, busy), sizeof both);
+    return both != 0;
 }
 
 PROF__INLINE bool prof__is_excluded(uintptr_t function) {
@@ -9944,11 +9994,10 @@ PROF__FN void prof__function_end(uintptr_t function) {
 }
 PROF__COLD_END
 
-/* The origin of frame f, by bytes: by elements it takes two more shifts. */
+/* prof__origin_of a frame of the state, by one addition: most have two frames' size. */
 PROF__INLINE prof__origin *prof__origin_at(const prof__state *t, const prof__frame *f) {
-    ptrdiff_t bytes = (const char *)f - (const char *)t->frames;
-    bytes = bytes * (ptrdiff_t)sizeof(prof__origin) / (ptrdiff_t)sizeof *f;
-    return (prof__origin *)(void *)((char *)t->origins + bytes);
+    if (sizeof(prof__origin) != 2 * sizeof *f) return prof__origin_of(t, f);
+    return (prof__origin *)(t->origins_less + 2 * (uintptr_t)f);
 }
 
 /* The two as most functions begin and end: the site is known, and the innermost zone is a
@@ -9957,15 +10006,12 @@ PROF__INLINE prof__origin *prof__origin_at(const prof__state *t, const prof__fra
 PROF__INLINE bool prof__function_began(prof__tls_data *tls, uintptr_t function,
                                        prof__entry_frame here) {
 #if PROF__FAST
-    const struct prof__instrumented *i = prof__function_slot(function);
     prof__state *t;
     prof__frame *f;
     prof__origin *o;
     uint32_t site;
-    if (tls->generation != PROF__LOAD(prof__on)) return false;
-    if (PROF__ACQUIRE(i->address) != function) return false;
-    site = PROF__LOAD(i->id);
-    if (site <= PROF__NO_LOCK || PROF__LOAD(i->asked) == PROF__EXCLUDED) return false;
+    if (PROF__UNLIKELY(tls->generation != PROF__LOAD(prof__on))) return false;
+    if (!prof__function_known(prof__function_slot(function), function, &site)) return false;
     t = prof__tls_state(tls);
     f = t->hot.top;
     o = prof__origin_at(t, f);
@@ -9982,15 +10028,12 @@ PROF__INLINE bool prof__function_began(prof__tls_data *tls, uintptr_t function,
 
 PROF__INLINE bool prof__function_ended(prof__tls_data *tls, uintptr_t function) {
 #if PROF__FAST
-    const prof__state *t;
+    const prof__state *t = prof__tls_state(tls);
     const prof__origin *o;
-    prof__frame *top;
-    if (tls->generation != PROF__LOAD(prof__on)) return false;
-    t = prof__tls_state(tls);
-    top = t->hot.top;
+    prof__frame *top = t->hot.top;
+    if (top <= t->hot.bottom) return false;   /* as in prof__nowhere */
     o = prof__origin_at(t, top) - 1;
-    return top > t->hot.bottom && o->function == function && prof__origin_fits(o, top - 1) &&
-           prof__frame_close(top);
+    return o->function == function && prof__origin_fits(o, top - 1) && prof__frame_close(top);
 #else
     return (void)tls, (void)function, false;
 #endif
@@ -10002,7 +10045,7 @@ void __cyg_profile_func_exit(void *function, void *caller) PROF__QUIET;
 void __cyg_profile_func_enter(void *function, void *caller) {
     prof__tls_data *tls = prof__tls_get();
     (void)caller;
-    if ((tls->inside | tls->busy) != 0) return;
+    if (prof__is_inside(tls)) return;
     tls->inside = true;
     PROF__SIGNAL_FENCE();
     if (PROF__LIKELY(prof__function_began(tls, (uintptr_t)function, PROF__ENTRY_FRAME())) ||
@@ -10018,7 +10061,7 @@ void __cyg_profile_func_enter(void *function, void *caller) {
 void __cyg_profile_func_exit(void *function, void *caller) {
     prof__tls_data *tls = prof__tls_get();
     (void)caller;
-    if ((tls->inside | tls->busy) == 0 && !prof__function_ended(tls, (uintptr_t)function))
+    if (!prof__is_inside(tls) && !prof__function_ended(tls, (uintptr_t)function))
         prof__function_end((uintptr_t)function);
 }
 PROF__COLD_BEGIN
@@ -10105,7 +10148,7 @@ PROF__FN void prof__functions_forget(void) {
         for (uint32_t i = 0; i < PROF__FUNCTIONS; i++) {
             struct prof__instrumented *f = prof__functions.list + i;
             if (f->address < from || f->address >= (more ? m.low : UINTPTR_MAX)) continue;
-            PROF__STORE(f->asked, 0u);
+            PROF__STORE(f->asked, UINT32_MAX);
             PROF__STORE(f->id, (uint32_t)PROF__NO_ROOM);
         }
         from = m.high;
@@ -10132,9 +10175,10 @@ PROF__FN void prof__exclude_visit(void *user, prof__elf *elf, const PROF__ELF(Sy
 /* A session begins: excludes the functions of desc.exclude, and no others. False: names cannot be
    read here. Under the lock. */
 PROF__FN bool prof__functions_exclude(const char *names) {
-    for (uint32_t i = 0; prof__functions.excludes && i < PROF__FUNCTIONS; i++)
-        if (prof__functions.list[i].asked == PROF__EXCLUDED)
-            PROF__STORE(prof__functions.list[i].asked, 0u);
+    for (uint32_t i = 0; prof__functions.excludes && i < PROF__FUNCTIONS; i++) {
+        struct prof__instrumented *f = prof__functions.list + i;
+        if (f->asked == PROF__EXCLUDED) PROF__STORE(f->asked, f->id ? f->id : UINT32_MAX);
+    }
     PROF__STORE(prof__functions.excludes, false);
 #if defined(__linux__)
     void *list = (void *)(uintptr_t)names;
@@ -14022,7 +14066,7 @@ PROF__FN void prof__sums_into_rows(prof__groups *g) {
         for (prof__tally *r = t->sums.tallies.others; r; r = r->next) {
             uint32_t site = r->site ? r->site >> 8 : prof__sites.others, row;
             prof_event plain;
-            if (!r->count && !prof__tally_around(r)) continue;
+            if (!prof__tally_calls(r) && !prof__tally_around(r)) continue;
             plain = prof__site_event(site);
             row = prof__group_find(g, &plain, site);
             r->same = g->rows[row].sums;
@@ -19142,8 +19186,8 @@ PROF__FN void prof__dump_open(prof__raw *w, const prof__state *t, const prof__ro
 PROF__FN PROF__RACES bool prof__raw_sum(prof__raw *w, const prof__tally *r) {
     uint32_t first = 0, end = PROF__BUCKETS, site = r->site >> 8;
     const uint64_t inner = r->inner + (w->dump && prof__trace.overwritten ? 0 : r->around);
-    const uint64_t sums[] = { r->count, r->total, inner, r->least, r->most };
-    if (!r->count && !inner) return true;
+    const uint64_t sums[] = { prof__tally_calls(r), r->total, inner, r->least, r->most };
+    if (!sums[0] && !inner) return true;
     while (end && !r->histogram[end - 1]) end--;
     while (first < end && !r->histogram[first]) first++;
     if (!prof__raw_told(w, site) ||
@@ -19175,7 +19219,7 @@ PROF__FN PROF__RACES void prof__raw_sum_zone(prof__raw *w, const prof__state *t,
     uint32_t site = site_depth & ~(uint32_t)0xff;
     prof__tally row;
     memset(&row, 0, sizeof row);
-    row.site = t->sums.tallies.full && !prof__tally_find(&t->sums.tallies, site) ? 0 : site;
+    row.site = t->sums.tallies.full ? prof__tally_find(&t->sums.tallies, site)->site : site;
     row.least = UINT64_MAX;
     prof__tally_put(&row, ticks, within);
     if (prof__raw_sum(w, &row)) return;
@@ -19889,7 +19933,7 @@ PROF__FN void prof__merge_all(struct prof_trace *s) {
             prof__tally row, *sum;
             prof__copy_words(&row, r, sizeof row);
             sum = prof__merged_of(to, row.site);
-            if (row.site && !sum->site) s->sums.not_merged += row.count;
+            if (row.site && !sum->site) s->sums.not_merged += prof__tally_calls(&row);
             prof__tally_add(sum, &row);
         }
         k.end = prof__block_copy(t, block, SIZE_MAX, inner);   /* there is room for any block */
@@ -19946,8 +19990,8 @@ PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max, bool by_si
     }
     for (uint32_t i = 0; s->sums.average && i <= s->sums.merged.slots; i++) {
         const prof__tally *r = s->sums.merged.rows + i;
-        if (!r->count) continue;
-        s->tallied += r->count;
+        if (!prof__tally_calls(r)) continue;
+        s->tallied += prof__tally_calls(r);
         if (n < max) {
             prof__tally_in_ns(rows + n, r, &k);
             rows[n].site = prof__merged_site(&s->sums.merged, r->site);

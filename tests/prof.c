@@ -14,6 +14,13 @@ bool inside_try_lock(void) { return prof__try(&prof__port.lock); }
 void inside_unlock(void) { prof__unlock(); }
 uint32_t *inside_renames(void) { return &prof__trace.rows->renames; }
 
+void inside_multiply_calls(uint32_t by) {
+    prof__tallies *y = &prof__tls_state(prof__tls_get())->sums.tallies;
+    for (prof__tally *r = y->others; r; r = r->next)
+        for (int i = 0; i < PROF__BUCKETS; i++) r->histogram[i] *= by;
+    y->calls = ((size_t)1 << 30) - 1;
+}
+
 inside_real inside_real_round(uint64_t m, int e) {
     prof__real r = prof__real_round(m, e);
     inside_real out;

@@ -1,4 +1,5 @@
 /* PROF_MODE_AGGREGATE: sums per name, whatever the number of zones. */
+#include "../inside.h"
 #include "../test.h"
 
 #include <pthread.h>
@@ -86,6 +87,25 @@ static void test_percentiles(void) {
               (long long)found[i]);
         CHECK(!i || found[i] >= found[i - 1], "p%d is under p%d", percents[i], percents[i - 1]);
     }
+}
+
+/* Buckets of 32 bits do not overflow: they are halved, and calls and percentiles stay. */
+static void test_billions_of_calls(void) {
+    prof_desc desc = sums_desc();
+    uint64_t before;
+    int i;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (i = 0; i < 5000; i++) spend("often", i % 10 ? 100 : 1000);
+    inside_multiply_calls(900000);
+    snapshot();
+    before = rows[0].count;
+    CHECK(before >> 31, "%llu calls", (unsigned long long)before);
+    for (i = 0; i < 5000; i++) spend("often", i % 10 ? 100 : 1000);
+    prof_stop();
+    snapshot();
+    EQUAL(rows[0].count, before + 5000);
+    CHECK(rows[0].p50_ns >= 100 && rows[0].p50_ns < 128, "p50 %d", (int)rows[0].p50_ns);
+    CHECK(rows[0].p99_ns >= 512 && rows[0].p99_ns <= 1000, "p99 %d", (int)rows[0].p99_ns);
 }
 
 static void test_snapshot_while_zones_are_open(void) {
@@ -400,6 +420,7 @@ static void test_other_modes_have_none(void) {
 int main(void) {
     RUN(test_sums);
     RUN(test_percentiles);
+    RUN(test_billions_of_calls);
     RUN(test_snapshot_while_zones_are_open);
     RUN(test_more_names_than_rows);
     RUN(test_every_row);

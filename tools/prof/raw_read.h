@@ -437,13 +437,14 @@ static void prof__raw_sums_again(prof_raw *r) {
    0.2.0 may count calls without a time. */
 static bool prof__raw_sum_ok(const prof__tally *sums, const prof__tally *more) {
     const uint64_t most = (uint64_t)1 << 60, in_buckets = prof__tally_count(more);
-    uint64_t timed = in_buckets >> 30 ? more->count : PROF__MIN(in_buckets, more->count);
+    const uint64_t calls = prof__tally_calls(more), before = prof__tally_calls(sums);
+    uint64_t timed = in_buckets >> 30 ? calls : PROF__MIN(in_buckets, calls);
     uint64_t mean = timed ? more->total / timed : 0;
     if (more->inner >= most || sums->inner + more->inner >= most) return false;
-    if (!more->count) return !more->total;   /* its calls are in the timeline */
-    return more->count < most && more->total < most && more->most <= more->total &&
+    if (!calls) return !more->total;     /* they are in the timeline */
+    return calls < most && more->total < most && more->most <= more->total &&
            (timed ? more->least <= mean && mean <= more->most : !more->total) &&
-           sums->count + more->count < most && sums->total + more->total < most;
+           before + calls < most && sums->total + more->total < most;
 }
 
 /* Reads a row at `at`, of n buckets from the first on. */
@@ -453,13 +454,13 @@ static void prof__raw_read_sum(prof_raw *r, size_t at, uint32_t first, uint32_t 
     prof__raw_named *row = prof__raw_name_of(r, name);
     prof__tally more;
     memset(&more, 0, sizeof more);
-    more.count = prof__raw_get64(r, at + 2);
     more.total = prof__raw_get64(r, at + 4);
     more.inner = prof__raw_get64(r, at + 6);
     more.least = prof__raw_get64(r, at + 8);
     more.most = prof__raw_get64(r, at + 10);
     for (uint32_t i = 0; i < n; i++)
         more.histogram[first + i] = prof__raw_get(r, at + PROF__RAW_SUM + i);
+    more.halved = prof__raw_get64(r, at + 2) - prof__tally_count(&more);
     if (row && prof__raw_sum_ok(&row->tally, &more)) prof__tally_add(&row->tally, &more);
     else r->stats.bad_sums++;
 }
@@ -513,9 +514,10 @@ static void prof__raw_hand_sums(prof_raw *r) {
     item.start_ns = r->full_tick ? prof__raw_ns(r, r->full_tick) : 0;
     item.end_ns = prof__raw_ns(r, r->sums_tick);
     for (const prof__raw_named *n = r->first_name; n; n = n->next) {
+        const uint64_t calls = prof__tally_calls(&n->tally);
         prof_average a;
-        if (!n->tally.count && !n->tally.inner) continue;
-        prof__tally_average(&a, &n->tally, n->name, n->tally.count);
+        if (!calls && !n->tally.inner) continue;
+        prof__tally_average(&a, &n->tally, n->name, calls);
         for (int i = 0; i < PROF__TALLY_TIMES; i++) {
             int64_t *time = prof__tally_time(&a, i);
             if (*time < 0) *time = -prof__raw_span_ns(r, 0u - (uint64_t)*time);
@@ -1071,7 +1073,8 @@ static void prof__raw_put_counts(prof_raw *r, const uint64_t *counts, bool last)
     s->ticks_per_second = r->rate;
     s->timeline_ns = r->full_tick ? (uint64_t)prof__raw_ns(r, r->full_tick) : 0;
     s->summed = 0;
-    for (const prof__raw_named *n = r->first_name; n; n = n->next) s->summed += n->tally.count;
+    for (const prof__raw_named *n = r->first_name; n; n = n->next)
+        s->summed += prof__tally_calls(&n->tally);
     r->stats.ended = last;
     memset(&item, 0, sizeof item);
     item.kind = PROF_RAW_COUNTS;
