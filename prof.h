@@ -1614,7 +1614,7 @@ typedef struct prof__hot {
    0, or 1 in the slow path plus the begins without a token that signal handlers tried meanwhile;
    inside: in a hook of an instrumented function. */
 typedef struct prof__tls_data {
-    uint32_t generation, skipped, busy, inside;
+    uint32_t generation, skipped, inside, busy;
     prof__hot *hot;
     uint32_t stale;
     uint8_t category;                    /* prof_memory_kind of its allocations */
@@ -1624,8 +1624,8 @@ typedef struct prof__tls_data {
 
 PROF_API prof__frame *prof__begin(prof__mark *mark, bool token) PROF__LABEL("prof__begin")
     PROF__QUIET;
-PROF_API void prof__end_interrupted(prof__record *own, const prof__record *seen, prof__frame *f,
-                                    uint32_t now) PROF__QUIET;
+PROF_API void prof__end_interrupted(prof__record *own, const prof__record *seen, prof__frame *f)
+    PROF__QUIET;
 
 #if PROF__GNU
 #  ifndef PROF__POINT                    /* tests: what runs before each of these */
@@ -1714,6 +1714,13 @@ PROF__INLINE void prof__ticks(uint32_t *lo, uint32_t *hi) {
 }
 #endif
 
+/* Writes the record of the innermost zone, f, to the slot that was claimed, which has its end. */
+PROF__INLINE void prof__frame_put(prof__hot *t, prof__record *c, prof__frame *f) {
+    c->duration = c->end - f->start;
+    PROF__RELEASE(c->site_depth, f->site + f->depth);
+    PROF__RELEASE(t->top, f);
+}
+
 #if PROF__FAST
 /* Opens a frame; NULL: only the slow path can. The order of the three stores keeps zones of signal
    handlers, and the zones that prof_stop() finds open, right. */
@@ -1761,14 +1768,6 @@ PROF__INLINE prof__record *prof__claim(prof__hot *t) {
     return c.at;
 }
 
-/* Writes the record of the innermost zone, f, to the slot that was claimed for it. */
-PROF__INLINE void prof__frame_put(prof__hot *t, prof__record *c, prof__frame *f, uint32_t now) {
-    c->end = now;
-    c->duration = now - f->start;
-    PROF__RELEASE(c->site_depth, f->site + f->depth);
-    PROF__RELEASE(t->top, f);
-}
-
 /* Ends the innermost zone by its token; false: only the slow path can. */
 PROF__INLINE bool prof__frame_close(prof__frame *token) {
     uint32_t lo, hi;
@@ -1784,8 +1783,9 @@ PROF__INLINE bool prof__frame_close(prof__frame *token) {
         return false;
     PROF__STORE(seen[1].site_depth, 0u); /* the slot at the cursor is always empty */
     c = prof__claim(t);
-    if (PROF__UNLIKELY(c != seen)) prof__end_interrupted(c, seen, f, lo);
-    else prof__frame_put(t, c, f, lo);
+    c->end = lo;
+    if (PROF__UNLIKELY(c != seen)) prof__end_interrupted(c, seen, f);
+    else prof__frame_put(t, c, f);
     return true;
 }
 
@@ -2779,7 +2779,7 @@ PROF__FN bool prof__cpu_clock_usable(void) {
    one that is in the slow path for ever, so that what they begin is dropped and counted. */
 PROF__INLINE prof__tls_data *prof__tls_get(void) {
 #ifdef PROF__ONE_THREAD
-    static prof__tls_data others = { 1, 0, 1, 0, &prof__nowhere, 0, 0, 0, 0, NULL };
+    static prof__tls_data others = { 1, 0, 0, 1, &prof__nowhere, 0, 0, 0, 0, NULL };
     static pthread_t first;
     static bool known;
     if (!known) first = pthread_self();
@@ -5941,9 +5941,8 @@ PROF__RARE void prof__block_put(prof__state *t, prof__record *c) {
 }
 
 PROF__COLD_END
-/* Adds the records from c on to the rows and empties them, up to one that is not written, which it
-   returns. Of those of one site and depth that follow each other, only the first can hold others.
-   This is the hot loop of sums. */
+/* The hot loop of sums: adds the records from c on to the rows and empties them, up to one that is
+   not written, which it returns. Where site and depth repeat, only the first can hold others. */
 PROF__FN prof__record *prof__block_run(prof__state *t, prof__record *c) {
     const prof__record *begin = c;
     uint64_t *const inners = t->sums.inner, *inner = NULL;
@@ -7140,14 +7139,11 @@ PROF__FN void prof__interrupted(const prof__record *seen, const prof__record *ow
     if (entered) prof__leave(tls);
 }
 
-#if PROF__FAST
 /* The rest of such an end. */
-PROF__CALL void prof__end_interrupted(prof__record *own, const prof__record *seen, prof__frame *f,
-                                      uint32_t now) {
+PROF__CALL void prof__end_interrupted(prof__record *own, const prof__record *seen, prof__frame *f) {
     prof__interrupted(seen, own);
-    prof__frame_put(prof__tls_get()->hot, own, f, now);
+    prof__frame_put(prof__tls_get()->hot, own, f);
 }
-#endif
 
 /* A thread that has no state yet is identified by its TLS's address. */
 PROF__CALL prof_open_zones prof_mark(void) {
@@ -9943,11 +9939,17 @@ PROF__FN bool prof__inside(bool now) {
     return before;
 }
 
-/* Is this thread in a hook, or in the slow path? The two words are read as one. */
+/* Is this thread in a hook, or in the slow path? The two words are read as one, and so written by
+   who is in neither: a CPU waits where it reads more than it has just written. */
 PROF__INLINE bool prof__is_inside(const prof__tls_data *tls) {
     uint64_t both;
-    memcpy(&both, (const char *)tls + offsetof(prof__tls_data, busy), sizeof both);
+    memcpy(&both, (const char *)tls + offsetof(prof__tls_data, inside), sizeof both);
     return both != 0;
+}
+
+PROF__INLINE void prof__inside_set(prof__tls_data *tls, uint32_t inside) {
+    const uint32_t both[2] = { inside, 0 };
+    memcpy((char *)tls + offsetof(prof__tls_data, inside), both, sizeof both);
 }
 
 PROF__INLINE bool prof__is_excluded(uintptr_t function) {
@@ -10000,12 +10002,12 @@ PROF__INLINE prof__origin *prof__origin_at(const prof__state *t, const prof__fra
     return (prof__origin *)(t->origins_less + 2 * (uintptr_t)f);
 }
 
+#if PROF__FAST
 /* The two as most functions begin and end: the site is known, and the innermost zone is a
    function's, which longjmp did not leave. False: nothing was done. While deep zones are open, or
    begins were dropped, last is 0. */
 PROF__INLINE bool prof__function_began(prof__tls_data *tls, uintptr_t function,
                                        prof__entry_frame here) {
-#if PROF__FAST
     prof__state *t;
     prof__frame *f;
     prof__origin *o;
@@ -10021,23 +10023,20 @@ PROF__INLINE bool prof__function_began(prof__tls_data *tls, uintptr_t function,
     if (!prof__frame_open(&t->hot, site)) return false;
     prof__origin_set(o, f, here);
     return true;
-#else
-    return (void)tls, (void)function, (void)here, false;
-#endif
 }
 
 PROF__INLINE bool prof__function_ended(prof__tls_data *tls, uintptr_t function) {
-#if PROF__FAST
     const prof__state *t = prof__tls_state(tls);
     const prof__origin *o;
     prof__frame *top = t->hot.top;
     if (top <= t->hot.bottom) return false;   /* as in prof__nowhere */
     o = prof__origin_at(t, top) - 1;
     return o->function == function && prof__origin_fits(o, top - 1) && prof__frame_close(top);
-#else
-    return (void)tls, (void)function, false;
-#endif
 }
+#else
+#  define prof__function_began(tls, function, here) ((void)(here), false)
+#  define prof__function_ended(tls, function) false
+#endif
 
 void __cyg_profile_func_enter(void *function, void *caller) PROF__ENTRY;
 void __cyg_profile_func_exit(void *function, void *caller) PROF__QUIET;
@@ -10046,12 +10045,12 @@ void __cyg_profile_func_enter(void *function, void *caller) {
     prof__tls_data *tls = prof__tls_get();
     (void)caller;
     if (prof__is_inside(tls)) return;
-    tls->inside = true;
+    prof__inside_set(tls, true);
     PROF__SIGNAL_FENCE();
     if (PROF__LIKELY(prof__function_began(tls, (uintptr_t)function, PROF__ENTRY_FRAME())) ||
         !PROF__LOAD(prof__on)) {
         PROF__SIGNAL_FENCE();
-        tls->inside = false;
+        prof__inside_set(tls, false);
     } else {
         prof__entry_frame here = PROF__ENTRY_FRAME();
         prof__function_begin((uintptr_t)function, here.returns, here.frame, here.stack);
@@ -10175,10 +10174,9 @@ PROF__FN void prof__exclude_visit(void *user, prof__elf *elf, const PROF__ELF(Sy
 /* A session begins: excludes the functions of desc.exclude, and no others. False: names cannot be
    read here. Under the lock. */
 PROF__FN bool prof__functions_exclude(const char *names) {
-    for (uint32_t i = 0; prof__functions.excludes && i < PROF__FUNCTIONS; i++) {
-        struct prof__instrumented *f = prof__functions.list + i;
+    struct prof__instrumented *f = prof__functions.list;
+    for (uint32_t i = 0; prof__functions.excludes && i < PROF__FUNCTIONS; i++, f++)
         if (f->asked == PROF__EXCLUDED) PROF__STORE(f->asked, f->id ? f->id : UINT32_MAX);
-    }
     PROF__STORE(prof__functions.excludes, false);
 #if defined(__linux__)
     void *list = (void *)(uintptr_t)names;

@@ -15,7 +15,7 @@ extern bool inside_os_clock;             /* sessions have the OS's clock */
 bool inside_try_lock(void);              /* the session's lock */
 void inside_unlock(void);
 uint32_t *inside_renames(void);          /* of the first row; odd: its name is being written */
-void inside_multiply_calls(uint32_t by); /* in this thread's rows of sums, as if soon 2^30 more came */
+void inside_multiply_calls(uint32_t by);  /* of this thread, in sums, as if 2^30 were near */
 
 typedef struct inside_real { uint64_t m; int e; } inside_real;
 inside_real inside_real_round(uint64_t m, int e);   /* m * 2^e to 53 bits */
