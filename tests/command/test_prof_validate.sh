@@ -48,6 +48,9 @@ of_phases() {   # NAME RULE TEXT EVENT [COUNT]: with each phase for PHASE
     try "validate_count_$1" test "$("$prof" validate --limit all "$out/$1.json" | grep -c " $2: ")" = "${5:-23}"
 }
 of_phases phases_no_ts fields 'has no ts' '{"ph":"PHASE","name":"n","cat":"c","id":1,"pid":1,"tid":1,"dur":1}'
+of_phases phases_no_id fields 'has no id' '{"ph":"PHASE","name":"n","cat":"c","ts":5,"pid":1,"tid":1,"dur":1}' 10
+of_phases phases_no_flow_id flow 'a flow without id' '{"ph":"PHASE","name":"n","cat":"c","ts":5,"pid":1,"tid":1,"dur":1}' 3
+of_phases phases_other_id fields 'has no ts' '{"ph":"PHASE","name":"n","cat":"c","id2":{"local":1},"pid":1,"tid":1,"dur":1}'
 of_phases phases_negative time 'has a ts below 0' '{"ph":"PHASE","name":"n","cat":"c","id":1,"pid":1,"tid":1,"ts":-5,"dur":1}'
 of_phases phases_far far 'the first of 20 that begin or end a year' \
     '{"ph":"PHASE","name":"n","cat":"c","id":1,"pid":1,"tid":1,"ts":1450656000000000,"dur":1}' 1

@@ -34,7 +34,8 @@ static const struct { const char *name; bool is_error; const char *text; } rules
     {"json", true, "the file is strict JSON: no comma before a bracket, and so on"},
     {"cut", true, "the file does not end early"},
     {"open", false, "an array of events ends with ]"},
-    {"fields", true, "a complete event has name, ph, pid, tid, ts and dur, others but M a ts"},
+    {"fields", true, "a complete event has name, ph, pid, tid, ts and dur, others but M a ts, an "
+     "asynchronous one and an object an id"},
     {"category", false, "a complete event has a cat: readers of PyTorch's traces go by it"},
     {"time", true, "no ts or dur is below 0, no end is before its begin"},
     {"number", true, "no NaN or Infinity; times, pids and tids are numbers"},
@@ -148,6 +149,9 @@ static void check_fields(checker *c, const trace_event *event) {
         find(c, RULE_TIME, event->offset, "%s has a ts below 0", shown(event));
     if (event->phase && !strchr("MX", event->phase) && !(event->has & TRACE_HAS_TS))
         find(c, RULE_FIELDS, event->offset, "%s has no ts", shown(event));
+    if (event->phase && strchr("benSTpFNOD", event->phase) && !(event->has & TRACE_HAS_ID) &&
+        !event->id2.data)                       /* flows: check_flow */
+        find(c, RULE_FIELDS, event->offset, "%s has no id", shown(event));
     if (event->phase != 'X') return;
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (!(event->has & fields[i].bit))
