@@ -136,6 +136,20 @@ for part in 'a 0 500us 1,10.000 beside1' 'b 500us 1500us 1,10.000 beside1' 'a 50
     says "others_range_$5_$1_$2" "\"$1\",$4," 0 "$prof" report -f csv --from "$2" --to "$3" "$out/beside0.json" "$out/$5.json"
 done
 
+# ---- Of frames that begin together the outer one is first ----
+
+echo '{"nodes":[{"id":1,"callFrame":{"functionName":"(root)"},"children":[2]},{"id":2,"callFrame":{"functionName":"a"},
+"children":[3]},{"id":3,"callFrame":{"functionName":"b"},"children":[4]},{"id":4,"callFrame":{"functionName":"c"}}],"startTime":0,
+"endTime":60,"samples":[4,3,2,4,3,4],"timeDeltas":[0,10,10,10,10,10]}' >"$out/frames.cpuprofile"
+printf 'a;b;c 10\na;b 5\na 3\na;d;e;f 1\na;d;e;g 2\na;d;h 2\nz;y 2\nz 1\n' >"$out/frames.folded"
+sort "$out/frames.folded" >"$out/folded.wanted"
+printf '%s\n' 'a 10' 'a;b 20' 'a;b;c 30' >"$out/cpuprofile.wanted"
+for file in cpuprofile folded; do
+    "$prof" export -o "$out/frames_$file.json" "$out/frames.$file"
+    says "others_frames_$file" '0 errors, 0 warnings' 0 "$prof" validate "$out/frames_$file.json"
+    try "others_frames_stacks_$file" sh -c "'$prof' stacks '$out/frames_$file.json' | sort | cmp - '$out/$file.wanted'"
+done
+
 # ---- Rows by an argument ----
 
 python3 - "$out" <<'END'

@@ -209,19 +209,46 @@ void queue_free(event_queue *q) {
 }
 
 /* Of those that began together, too, the outer one comes first. */
+static void make_call(const frame_stack *s, event_queue *to, const interner *names,
+                      held_frame ended) {
+    const struct interned *name = &names->entries[ended.frame.name];
+    trace_event *event = queue_timed(to, 'X', text_of("cpu_op"),
+                                     (trace_text){name->text, name->size}, ended.frame.start_ns);
+    event->pid = s->pid;
+    event->tid = s->tid;
+    queue_until(event, ended.end_ns - ended.frame.start_ns);
+    event->depth = (int32_t)ended.depth;
+}
+
+/* Those that began then: the last to be held is the outermost. */
+static void release_frames(frame_stack *s, event_queue *to, const interner *names, int64_t ns) {
+    while (s->held_count && s->held[s->held_count - 1].frame.start_ns == ns)
+        make_call(s, to, names, s->held[--s->held_count]);
+}
+
 static void close_frames(frame_stack *s, event_queue *to, const interner *names, size_t depth,
                          int64_t now_ns) {
-    for (size_t i = depth; i < s->depth; i++) {
-        const struct interned *name = &names->entries[s->frames[i].name];
-        trace_event *event = queue_timed(to, 'X', text_of("cpu_op"),
-                                         (trace_text){name->text, name->size},
-                                         s->frames[i].start_ns);
-        event->pid = s->pid;
-        event->tid = s->tid;
-        queue_until(event, now_ns - s->frames[i].start_ns);
-        event->depth = (int32_t)i;
+    size_t first = depth;                /* that began later than the one that stays open */
+    while (depth && first < s->depth && s->frames[first].start_ns == s->frames[depth - 1].start_ns)
+        first++;
+    for (size_t end = s->depth, from; end > first; end = from) {     /* those of one begin */
+        int64_t ns = s->frames[end - 1].start_ns;
+        for (from = end; from > first && s->frames[from - 1].start_ns == ns; from--) {}
+        for (size_t i = from; i < end; i++)
+            make_call(s, to, names, (held_frame){s->frames[i], i, now_ns});
+        release_frames(s, to, names, ns);
+    }
+    while (first > depth) {
+        first--;
+        GROW(s->held, s->held_count, s->held_capacity);
+        s->held[s->held_count++] = (held_frame){s->frames[first], first, now_ns};
     }
     if (s->depth > depth) s->depth = depth;
+}
+
+void frames_free(frame_stack *s) {
+    free(s->frames);
+    free(s->held);
 }
 
 void frames_are(frame_stack *s, event_queue *to, const interner *names, size_t same,

@@ -76,11 +76,15 @@ bool tell_end(const char *path, uint64_t offset, const char *why);
 /* ---- Sampled stacks ---- */
 
 typedef struct open_frame { uint32_t name; int64_t start_ns; } open_frame;
+typedef struct held_frame { open_frame frame; size_t depth; int64_t end_ns; } held_frame;
 
-/* The frames that are open, the outermost first. Zero-initialise but for the ids; free(frames). */
+/* The frames that are open, the outermost first. Zero-initialise but for the ids; frames_free. */
 typedef struct frame_stack {
     open_frame *frames;
     size_t depth, capacity;
+    held_frame *held;            /* they ended, but began with an open one, which comes first: it
+                                    is the outer one */
+    size_t held_count, held_capacity;
     int64_t pid, tid;
 } frame_stack;
 
@@ -88,6 +92,7 @@ typedef struct frame_stack {
    to be those that were. */
 void frames_are(frame_stack *s, event_queue *to, const interner *names, size_t same,
                 const uint32_t *frames, size_t depth, int64_t now_ns);
+void frames_free(frame_stack *s);
 
 /* ---- A format ---- */
 

@@ -133,7 +133,7 @@ static bool tell_lines(void *source, const char *path) {
 
 static void close_folded(void *source) {
     folded *t = source;
-    free(t->stack.frames);
+    frames_free(&t->stack);
     free(t->frames);
     free(t->line);
     intern_free(&t->names);

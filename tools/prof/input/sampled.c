@@ -646,9 +646,9 @@ static void close_sampled(void *source) {
         for (int c = 0; c < COLUMNS; c++) free(s->threads[i].columns[c].values);
         free(s->threads[i].times.ns);
     }
-    void *all[] = {s->threads, s->children.values, s->nodes, s->path, s->order, s->stack.frames,
-                   s->bytes.ns};
+    void *all[] = {s->threads, s->children.values, s->nodes, s->path, s->order, s->bytes.ns};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+    frames_free(&s->stack);
     map_free(&s->ids);
     intern_free(&s->texts);
     json_walk_free(&s->walk);
