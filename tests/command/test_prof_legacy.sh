@@ -120,5 +120,6 @@ cat >"$out/twice.json" <<'END'
 {"kind": "pop", "handle": 2, "t": 7, "thread_id": 1, "has_cuda": true, "device": 0, "cuda_t": 7},
 {"kind": "pop", "handle": 1, "t": 9, "thread_id": 1}]], "use_device": "cuda"}
 END
+says legacy_pprof_told '5.000 us of device time are in no sample' 0 "$prof" export -o "$out/twice.pb.gz" "$out/twice.json"
 says legacy_lifted 'Self CUDA time total: 5.000us' 0 "$prof" report --merge-duplicates "$out/twice.json"
 exit $failed

@@ -29,7 +29,7 @@ if [ -z "${ALL:-}" ]; then
 else
     for file in tests/command/traces/*.json tests/command/ranks/*.json* $(real_traces) ../shared/findings/programs/seeds/*.json ../shared/findings/programs/reports/*/*.json ../shared/findings/programs/reports/*/*.db \
         ../shared/findings/programs/reports/*/*.sqlite ../shared/findings/programs/reports/*/*.pb; do
-        # dupleg: what legacy records tell of devices is in no sample of pprof
+        # dupleg: what legacy records tell of devices is in no sample of pprof, which export tells (test_prof_legacy)
         case $file in *_et.json* | *memory_timeline* | */dupleg.json | *'*'*) ;; *) ! some 4 || set -- "$@" "$file" ;; esac
     done
 fi

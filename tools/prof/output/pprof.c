@@ -41,6 +41,7 @@ typedef struct profile {
     uint32_t last_number;        /* in contexts: of the sample before */
     step_times steps;            /* of the file being read */
     int64_t base_ns, file_first_ns, file_last_ns, first_ns, last_ns;
+    int64_t legacy_ns;           /* device time that calls of older records have */
     pb message;
     uint32_t *path;              /* functions of a sample, leaf first */
     size_t path_capacity;
@@ -62,6 +63,7 @@ static void take_event(void *user, const trace_event *event) {
     if (event->ts_ns < p->file_first_ns) p->file_first_ns = event->ts_ns;
     if (end_ns > p->file_last_ns) p->file_last_ns = end_ns;
     step_times_take(&p->steps, event);
+    if (trace_arg(event, "is_legacy")) p->legacy_ns += trace_kernels_ns(event);
 }
 
 static uint32_t context_of(profile *p, const flame_sample *s) {
@@ -106,13 +108,16 @@ static int read_file(profile *p, const char *path) {
         .device = true, .kernels = true, .python = true, .by_site = true, .take = take_sample,
         .on_event = take_event, .on_member = take_member, .user = p
     };
-    p->base_ns = 0;
+    p->base_ns = p->legacy_ns = 0;
     p->file_first_ns = INT64_MAX;
     p->file_last_ns = INT64_MIN;
     p->ranks[p->file].path = path;
     int status = flame_read(&p->flame, &options, path);
     step_times_free(&p->steps);
     merged_free(&p->merged);
+    if (p->legacy_ns)
+        warn(path, "%.3f us of device time are in no sample: older records tell of what the device "
+             "did for a call alone (prof report has it)", (double)p->legacy_ns / 1e3);
     bool any = p->file_first_ns <= p->file_last_ns;
     if (any && p->file_first_ns + p->base_ns < p->first_ns)
         p->first_ns = p->file_first_ns + p->base_ns;
