@@ -136,6 +136,11 @@ for part in 'a 0 500us 1,10.000 beside1' 'b 500us 1500us 1,10.000 beside1' 'a 50
     says "others_range_$5_$1_$2" "\"$1\",$4," 0 "$prof" report -f csv --from "$2" --to "$3" "$out/beside0.json" "$out/$5.json"
 done
 
+# github.com/pytorch/pytorch/issues/188481: calls without their times.
+lost='{"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":1,"ts":0.000,"dur":0.000}'
+echo "[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1700000000000000.000,\"dur\":10.000},$lost,$lost]" >"$out/no_times.json"
+says others_no_times 'zero: the first of 2 calls at 0 and of no length' 0 "$prof" validate "$out/no_times.json"
+
 # ---- Of frames that begin together the outer one is first ----
 
 echo '{"nodes":[{"id":1,"callFrame":{"functionName":"(root)"},"children":[2]},{"id":2,"callFrame":{"functionName":"a"},

@@ -53,7 +53,7 @@ static const struct { const char *name; bool is_error; const char *text; } rules
     {"collective", false, "a collective tells its name, sizes, type and group"},
     {"backward", true, "no two backward ops of a thread share a sequence number"},
     {"stream", false, "no kernel, copy or fill lasts beyond the begin of the next of its stream"},
-    {"zero", false, "no kernel, copy or fill begins at 0 where all others are far from it"},
+    {"zero", false, "no kernel, copy, fill or call of no length is at 0, far from all others"},
     {"far", false, "no event begins or ends a year or more from all others, or lasts ten"},
     {"losses", false, "the trace's head tells of nothing dropped, cut or mended"}
 };
@@ -108,6 +108,7 @@ typedef struct checker {
     odd_works odd;
     far_times far, all_times;    /* of works, and of all */
     uint64_t first_over, first_at_zero;          /* their offsets */
+    uint64_t calls_at_zero, first_call_at_zero;  /* of no length */
 } checker;
 
 static void find(checker *c, rule broken, uint64_t offset, const char *format, ...)
@@ -217,6 +218,8 @@ static void add_timed(checker *c, const trace_event *event) {
         event->ts_ns, event->ts_ns + event->dur_ns, event->offset, trace_thread(&c->threads, event)
     });
     if (kind_is_device(event->kind)) add_work(c, event);
+    else if (!event->ts_ns && !event->dur_ns && !c->calls_at_zero++)
+        c->first_call_at_zero = event->offset;
     if (event->kind == TRACE_RUNTIME) add_launch(c, event);
 }
 
@@ -442,6 +445,9 @@ static void check_odd(checker *c) {
     if (c->odd.at_zero)
         find(c, RULE_ZERO, c->first_at_zero, "the first of %llu that begin at 0, far from all "
              "others", (unsigned long long)c->odd.at_zero);
+    if (c->calls_at_zero && far_is(&c->all_times, 0, 0))    /* PyTorch 2.12 lost times so */
+        find(c, RULE_ZERO, c->first_call_at_zero, "the first of %llu calls at 0 and of no length, "
+             "far from all others", (unsigned long long)c->calls_at_zero);
     const far_group *most = far_main(&c->all_times);
     for (unsigned i = 0; i < c->all_times.count; i++) {
         const far_group *g = &c->all_times.groups[i];
