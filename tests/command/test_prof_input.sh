@@ -440,6 +440,9 @@ says input_labels_repeat "2 events, as 'Computing', repeat those of other rows: 
 "$prof" merge -o "$out/merged.json" "$out/labels.json" 2>"$out/said"
 says input_labels_merged 'time total: 20.000us' 0 "$prof" report "$out/merged.json"
 { work '"CPU functions"' 1 50 add ''; work '"CUDA functions"' 0 20 add_kernel ''; } | labels pytorch_2020 '50.000us 20.000us'
+echo '[{"ph": "X", "name": "add", "pid": "CPU functions", "tid": 1, "ts": 1, "dur": 50},
+    {"ph": "X", "name": "k", "pid": "CUDA functions", "tid": 0, "ts": 9, "dur": 20}]' >"$out/text_pid.json"
+says input_device_text 'Device CUDA functions busy' 0 "$prof" report "$out/text_pid.json"
 { label 0 0 process_labels labels 'XPU 0'; label 0 7 thread_name name 'stream 7 '
   work 1 1 70 urQueueFinish ',"cat":"xpu_runtime"'; work -1 1 70 urQueueFinish ',"cat":"xpu_sync"'
   work 0 7 30 gemm ',"cat":"kernel"'; work 0 7 30 'metrics: gemm' ',"cat":"kernel"'; } | labels xpu '70.000us 30.000us'

@@ -173,9 +173,13 @@ void busy_take(busy_table *t, const trace_event *event) {
     int64_t pid = ascend ? ascend_device(event->pid) : event->pid;
     uint64_t key = hash_mix(hash_mix(t->files) * 31 + (uint64_t)pid);
     size_t number = NUMBER_OF(&t->numbers, key, t->devices, t->count, t->capacity, &is_new);
-    if (is_new)
-        t->devices[number] = (struct busy_device){t->path, event->pid, trace_device(event),
-                                                  t->files - 1};
+    if (is_new) {
+        struct busy_device *device = &t->devices[number];
+        *device = (struct busy_device){t->path, event->pid, trace_device(event), t->files - 1, ""};
+        if (event->pid_text.size && device->index == event->pid)
+            snprintf(device->name, sizeof device->name, "%.*s", (int)event->pid_text.size,
+                     event->pid_text.data);
+    }
     if (!t->works) t->works = busy_works();
     far_note(&t->far[t->files - 1], event->ts_ns, event->ts_ns + event->dur_ns, 0);
     sorter_add(t->works, &(busy_work){
@@ -188,7 +192,9 @@ static void write_device(const busy_table *t, size_t number, const busy_time *b,
                          output *out) {
     const struct busy_device *device = &t->devices[number];
     double whole = busy_span(b) > 0 ? (double)busy_span(b) / 100 : 1;
-    output_format(out, "Device %lld", (long long)device->index);
+    output_text(out, "Device ");
+    if (device->name[0]) output_plain_text(out, device->name);
+    else output_format(out, "%lld", (long long)device->index);
     if (device->pid >= 0 && device->pid != device->index)     /* else made of a text */
         output_format(out, " (pid %lld)", (long long)device->pid);
     if (t->files > 1) {

@@ -81,7 +81,12 @@ struct span_sorter *busy_works(void);
 
 typedef struct busy_table {
     map names, numbers;          /* kinds of work; file and device -> index in devices */
-    struct busy_device { const char *path; int64_t pid, index; uint64_t file; } *devices;
+    struct busy_device {
+        const char *path;
+        int64_t pid, index;
+        uint64_t file;
+        char name[64];           /* instead of index: its pid, where that is a text */
+    } *devices;
     size_t count, capacity;
     const char *path;            /* of the file being read */
     uint64_t files;
