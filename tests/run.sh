@@ -5,7 +5,7 @@
 # where those find things; of what takes long a sample. With it: everything, in every configuration.
 # --rest: of that what .ci/run's other stages leave out; of many cases a fourth (SHARE), others each time. With a WORD all choose among all jobs.
 # COSTS=1: at the end the jobs by their seconds of CPU, and how many times what gcc -O2 takes for the
-# prof.h of 29a0f05 that is, a measure that a slow machine does not change; it must be at most COSTS_MOST, if that is set.
+# prof.h of 29a0f05 that is, a measure that other load changes little; it must be at most COSTS_MOST, if that is set.
 #
 # A job prints one line per test: "ok NAME", "not ok NAME: why" or "skip NAME: why", and exits
 # non-zero when one failed. Its whole output is kept in build/tests/JOB.log.
@@ -176,13 +176,13 @@ all_jobs() {
     done
 }
 
-# Of scripts a fourth, others each time, and so of the longest. Only with --all: projects that use an
+# Of scripts a fifth, others each time, and so of the longest. Only with --all: projects that use an
 # installed prof.h (CMake, Meson), and shellcheck.
 quick_jobs() {
     longest_first "$(all_jobs | grep -v 'consumers\|lint_scripts\|cuda_acceptance' |
         grep -E "^([^/]*|gcc/.*|zlib/.*$(printf '|asan/test_%s' $asan; printf '|tsan/test_%s' $tsan))\$")" |
         while read -r job; do
-            case $job in lint | */*) true ;; *) some 4 ;; esac && echo "$job"
+            case $job in lint | */*) true ;; *) some 5 ;; esac && echo "$job"
         done
 }
 
