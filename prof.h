@@ -1714,6 +1714,7 @@ PROF__INLINE void prof__ticks(uint32_t *lo, uint32_t *hi) {
 }
 #endif
 
+#if PROF__FAST
 /* Writes the record of the innermost zone, f, to the slot that was claimed, which has its end. */
 PROF__INLINE void prof__frame_put(prof__hot *t, prof__record *c, prof__frame *f) {
     c->duration = c->end - f->start;
@@ -1721,7 +1722,6 @@ PROF__INLINE void prof__frame_put(prof__hot *t, prof__record *c, prof__frame *f)
     PROF__RELEASE(t->top, f);
 }
 
-#if PROF__FAST
 /* Opens a frame; NULL: only the slow path can. The order of the three stores keeps zones of signal
    handlers, and the zones that prof_stop() finds open, right. */
 PROF__INLINE prof__frame *prof__frame_open(prof__hot *t, uint32_t site) {
