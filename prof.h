@@ -7101,6 +7101,7 @@ PROF__CALL void prof__end_top(void) {
     if (PROF__LOAD(prof__on)) prof__end_any(NULL);
 }
 
+#if PROF__FAST
 /* The third word of a handler's record, by its zone's frame; 0: another zone began there since. */
 PROF__FN uint32_t prof__handled(const prof__state *t, const prof__record *c) {
     for (const prof__frame *f = t->hot.top; f < t->deepest; f++)
@@ -7144,6 +7145,7 @@ PROF__CALL void prof__end_interrupted(prof__record *own, const prof__record *see
     prof__interrupted(seen, own);
     prof__frame_put(prof__tls_get()->hot, own, f);
 }
+#endif
 
 /* A thread that has no state yet is identified by its TLS's address. */
 PROF__CALL prof_open_zones prof_mark(void) {
