@@ -166,11 +166,13 @@ has tcc && compile 'tcc c99' tcc -std=c99 -Wall -Werror
 
 # What a user's macros evaluate is the user's: nothing of prof.h where they stand has a plain name.
 names='now hi lo context state s t a b c d e i k m n p q r v x at key lock mask tick clock_of value from to base now_of'
-for name in $names; do echo "static inline unsigned $name(void) { return 0; }"; done >$out/own_names.c
 sum=$(echo $names | sed 's/ /() + /g')
-printf '#define PROF_NOW() (1u + %s())\n#define PROF_CONTEXT() (%s())\n' "$sum" "$sum" >>$out/own_names.c
-printf '#define PROF_LOCK() (%s())\n#define PROF_UNLOCK(saved) ((void)(saved), (void)(%s()))\n' "$sum" "$sum" >>$out/own_names.c
-cat $out/implementation.c >>$out/own_names.c
+{
+    for name in $names; do echo "static inline unsigned $name(void) { return 0; }"; done
+    printf '#define PROF_NOW() (1u + %s())\n#define PROF_CONTEXT() (%s())\n' "$sum" "$sum"
+    printf '#define PROF_LOCK() (%s())\n#define PROF_UNLOCK(saved) ((void)(saved), (void)(%s()))\n' "$sum" "$sum"
+    cat $out/implementation.c
+} >$out/own_names.c
 own_names="$quick_cc -std=c99 -fsyntax-only -I. $out/own_names.c"
 ! some 2 || check "macros of a user's names" $own_names
 ! some 2 || check "macros of a user's names, freestanding" $own_names -DPROF_FREESTANDING
