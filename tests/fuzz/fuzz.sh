@@ -44,10 +44,8 @@ seeds_of() {   # NAME: the files
 
 build() {   # SOURCE: build/fuzz/fuzz_SOURCE
     case $1 in
-    trace | read) [ -f "$out/command.a" ] || commands || return 1
+    trace | read | elf) [ -f "$out/command.a" ] || commands || return 1
         $tool_cc "tests/fuzz/fuzz_$1.c" "$out/command.a" -o "$out/fuzz_$1" $libraries ;;
-    elf) $tool_cc -DTEST_LIBRARY tests/fuzz/fuzz_elf.c tools/prof/library.c \
-        tools/prof/input/elf_names.c tools/prof/base/*.c -o "$out/fuzz_elf" $libraries ;;
     *) $cc -I. "tests/fuzz/fuzz_$1.c" -o "$out/fuzz_$1" $libraries ;;
     esac
 }

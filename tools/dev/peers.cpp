@@ -74,6 +74,19 @@ static void begin() {
 }
 static inline void zone() { MICROPROFILE_SCOPEI("peers", "zone", 0xff00ff); }
 static void settle() { MicroProfileFlip(nullptr); }
+#elif defined PEER_LTTNG
+#  define LTTNG_UST_TRACEPOINT_CREATE_PROBES
+#  define LTTNG_UST_TRACEPOINT_DEFINE
+#  include "tools/dev/peers_lttng.h"
+static void begin() {}
+static inline void zone() {
+    lttng_ust_tracepoint(peers, begin, "zone");
+    lttng_ust_tracepoint(peers, end);
+}
+static void settle() {                   /* its consumer writes, or events would be dropped */
+    timespec pause = { 0, 30000000 };
+    nanosleep(&pause, nullptr);
+}
 #endif
 
 static double cpu_ns() {
