@@ -45,7 +45,7 @@ seeds_of() {   # NAME: the files
 build() {   # SOURCE: build/fuzz/fuzz_SOURCE
     case $1 in
     trace | read | elf) [ -f "$out/command.a" ] || commands || return 1
-        $tool_cc "tests/fuzz/fuzz_$1.c" "$out/command.a" -o "$out/fuzz_$1" $libraries ;;
+        $tool_cc -DTEST_LIBRARY "tests/fuzz/fuzz_$1.c" "$out/command.a" -o "$out/fuzz_$1" $libraries ;;
     *) $cc -I. "tests/fuzz/fuzz_$1.c" -o "$out/fuzz_$1" $libraries ;;
     esac
 }
