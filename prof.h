@@ -6258,6 +6258,8 @@ PROF__FN prof__frame *prof__deep_push(prof__state *t) {
         prof__unlock();
     }
     if (!d) return NULL;
+    if (!t->deep.top && !t->sums.on && t->deepest > t->hot.bottom &&
+        !prof__tally_of(t, t->deepest[-1].site)->site) return NULL;   /* it takes what ends here */
     d->within = 0;
     t->deep.top = d;
     PROF__SIGNAL_FENCE();                /* a thread may be cancelled in between */
@@ -6288,7 +6290,7 @@ PROF__FN void prof__deep_put(prof__state *t, uint64_t now, bool unfinished) {
     else if (t->sums.on) t->sums.inner[t->deepest - t->hot.bottom - 1] += ticks;
     else if (t->deepest > t->hot.bottom) {
         r = prof__tally_of(t, t->deepest[-1].site);
-        if (r->site) r->around += ticks; /* else that zone has a row in the timeline, no sums */
+        if (r->site) r->around += ticks; /* it has: prof__deep_push */
     }
 }
 

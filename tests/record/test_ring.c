@@ -177,6 +177,33 @@ static void test_threads_that_come_and_go(void) {
     free(desc.memory);
 }
 
+static void descend(unsigned levels) {
+    PROF_BLOCK("down") { if (levels) descend(levels - 1); }
+}
+
+/* Frames of deep zones take all memory: the zone around them has a row, or it would have their time
+   as its own, too. */
+static void test_deep_recursion(void) {
+    static prof_average rows[8];
+    prof_desc desc;
+    int64_t self = 0, whole = 0;
+    memset(&desc, 0, sizeof desc);
+    desc.mode = PROF_MODE_RING;
+    desc.memory_size = 1 << 18;
+    desc.memory = malloc(desc.memory_size);
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BLOCK("root") descend(4000);
+    size_t count = prof_key_averages(prof_stop(), NULL, rows, 8);
+    CHECK(prof_get_stats(NULL).deep > 1000, "%u deep", (unsigned)prof_get_stats(NULL).deep);
+    for (size_t i = 0; i < count && i < 8; i++) {
+        self += rows[i].self_cpu_time_total_ns;
+        if (strcmp(rows[i].key, "root") == 0) whole = rows[i].cpu_time_total_ns;
+    }
+    CHECK(llabs(self - whole) < 8, "%lld of %lld ns", (long long)self, (long long)whole);
+    prof_thread_end();
+    free(desc.memory);
+}
+
 static void mark_as(const char *name, unsigned turns) {
     char zone[32] = "zone of ";
     strncat(zone, name, sizeof zone - 10);
@@ -890,6 +917,7 @@ int main(void) {
     RUN(test_steps_go_on);
     RUN(test_what_fits_is_whole);
     RUN(test_threads_that_come_and_go);
+    RUN(test_deep_recursion);
     RUN(test_threads_of_which_nothing_is_kept);
     RUN(test_one_thread_fills_it);
     RUN(test_late_crowds);

@@ -105,7 +105,7 @@ public() { grep -oE '^ *PROF_API [^(]*\bprof_[a-z0-9_]+\(' prof.h | grep -oE 'pr
 lengths=$(functions | sort -n)
 at_most "lines of the longest of $(echo "$lengths" | wc -l) functions, ${lengths##* }" \
     "$(echo "$lengths" | tail -n 1 | cut -d ' ' -f 1)" 60
-at_most 'lines of prof.h' "$(wc -l <prof.h)" 22160
+at_most 'lines of prof.h' "$(wc -l <prof.h)" 22170
 at_most 'bytes of prof.h' "$(wc -c <prof.h)" 994900
 at_most 'lines of prof_cuda.h' "$(wc -l <prof_cuda.h)" 2335
 at_most 'public functions of prof.h' "$(public | wc -l)" 100
