@@ -247,6 +247,8 @@ gzip -c "$out/whole.raw" | head -c 2000 >"$out/cut.raw.gz"
 each cut_raw_gzip 'the gzip file ends early' 1 "$out/cut.raw.gz" 'report stacks decode'
 { gzip -c "$out/whole.raw" | head -c 2000; printf 'damaged, and more than that'; } >"$out/spoilt.raw.gz"
 each damaged_raw_gzip '; read up to there' 1 "$out/spoilt.raw.gz" 'report stacks decode'
+{ gzip -c "$out/whole.raw" | head -c 240; printf 'damaged, and more than that'; } >"$out/spoilt.raw.gz"
+each damaged_raw_gzip_early '; read up to there' 1 "$out/spoilt.raw.gz" 'report stacks decode'
 last=$(LC_ALL=C grep -obUaP 'PROF|FORP' "$out/whole.raw" | tail -n 1 | cut -d: -f1)
 head -c "$last" "$out/whole.raw" >"$out/crashed.raw"
 each crashed_raw "byte $last: the stream ends without its last block" 1 "$out/crashed.raw" 'report decode'

