@@ -1612,7 +1612,7 @@ typedef struct prof__hot {
 /* What each thread has in TLS: its way to its state. skipped: begins dropped while it had no state,
    in the generation skipped_in; stale: zones that were open when it gave its last state back; busy:
    0, or 1 in the slow path plus the begins without a token that signal handlers tried meanwhile;
-   inside: in a hook of an instrumented function. */
+   inside: PROF__HOOK in a hook of an instrumented function, PROF__USERS in what prof.h calls. */
 typedef struct prof__tls_data {
     uint32_t generation, skipped, inside, busy;
     prof__hot *hot;
@@ -2068,11 +2068,17 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
    - It is held for moments. Code that a signal handler may run takes it by prof__lock_briefly,
      which may fail. What is held for longer has a lock of its own. */
 
+#ifdef PROF_NOW
+#  define PROF__OWN_CLOCK false
+#else
+#  define PROF__OWN_CLOCK true           /* calls no function of the user's */
+#endif
 #if defined(_WIN32) || defined(__wasi__)
 #  define PROF__POSIX 0
 #else
 #  define PROF__POSIX 1                  /* threads, fork, dlopen, locks of files */
 #endif
+enum { PROF__USERS = 1, PROF__HOOK };    /* prof__tls_data.inside */
 #if PROF__BARE
 #  if __STDC_HOSTED__
 #    include <stdio.h>                   /* for PROF_ASSERTS */
@@ -4213,6 +4219,7 @@ enum { PROF__NO = 17 };
 #define PROF__COLUMN_SITE(HOST)
 #define PROF__COLUMN_COUNTERS(HOST)
 #define prof__inside(now) (now)
+#define PROF__CALL_USERS(call) call
 #define prof__copy_words memcpy
 
 typedef struct prof__counts { PROF__COUNTS_BOTH } prof__counts;
@@ -4481,9 +4488,13 @@ PROF__FN size_t prof__state_size(uint32_t depth) {
 
 /* See @FUNCTIONS. */
 #if defined(PROF_INSTRUMENT_FUNCTIONS)
-PROF__FN bool prof__inside(bool now);
+PROF__FN uint32_t prof__inside(uint32_t now);
+PROF__FN uint32_t prof__inside_users(void);
+#  define PROF__CALL_USERS(call) \
+    do { uint32_t before = prof__inside_users(); call; (void)prof__inside(before); } while (0)
 #else
 #  define prof__inside(now) (now)
+#  define PROF__CALL_USERS(call) call
 #endif
 
 /* The origin of the zone in frame f, which may be a deep zone's. The state has origins for its last
@@ -5138,8 +5149,11 @@ __attribute__((destructor)) PROF__FN void prof__exit_key_delete(void) {
 #endif
 
 PROF__INLINE uint64_t prof__now_ticks(prof_clock clock, const prof_platform *platform) {
-    if (clock == PROF_CLOCK_PLATFORM) return (platform->now)(platform->user);
-    return clock == PROF_CLOCK_CPU ? prof__cpu_now() : prof__os_now();
+    uint64_t now;
+    if (clock != PROF_CLOCK_PLATFORM)
+        return clock == PROF_CLOCK_CPU ? prof__cpu_now() : prof__os_now();
+    PROF__CALL_USERS(now = (platform->now)(platform->user));
+    return now;
 }
 
 PROF__FN uint64_t prof__session_now(const struct prof_trace *s) {
@@ -5677,7 +5691,7 @@ PROF__FN void prof__observe_begin(prof__state *t, uint32_t site) {
     for (uint32_t i = 0; i < prof__recorder.observer_count; i++) {
         const prof_observer *o = prof__recorder.observers + i;
         const char *name = PROF__ACQUIRE(prof__site(site >> 8)->name);   /* see @FUNCTIONS */
-        if (o->begin) (o->begin)(o->user, name, with);
+        if (o->begin) PROF__CALL_USERS((o->begin)(o->user, name, with));
     }
 }
 
@@ -5685,7 +5699,8 @@ PROF__FN void prof__observe_end(prof__state *t, uint32_t site) {
     if (!prof__is_open(t)) return;
     for (uint32_t i = prof__recorder.observer_count; i--;) {
         const prof_observer *o = prof__recorder.observers + i;
-        if (o->end) (o->end)(o->user, PROF__ACQUIRE(prof__site(site >> 8)->name));
+        const char *name = PROF__ACQUIRE(prof__site(site >> 8)->name);
+        if (o->end) PROF__CALL_USERS((o->end)(o->user, name));
     }
 }
 
@@ -5706,11 +5721,12 @@ PROF__FN void prof__observe_moment(prof__state *t, uint32_t kind, uint32_t site,
     for (uint32_t i = 0; i < prof__recorder.observer_count; i++) {
         const prof_observer *o = prof__recorder.observers + i;
         const char *name = prof__site(site)->name;
-        if (kind == PROF__INSTANT && o->instant) (o->instant)(o->user, name);
-        else if (real && o->counter_f) (o->counter_f)(o->user, name, prof__real_value(value));
-        else if (kind != PROF__INSTANT && o->counter)
-            (o->counter)(o->user, name,
-                       real ? prof__real_whole(prof__real_value(value)) : (int64_t)value);
+        double x = prof__real_value(value);
+        int64_t whole = real ? prof__real_whole(x) : (int64_t)value;
+        if (kind == PROF__INSTANT) {
+            if (o->instant) PROF__CALL_USERS((o->instant)(o->user, name));
+        } else if (real && o->counter_f) PROF__CALL_USERS((o->counter_f)(o->user, name, x));
+        else if (o->counter) PROF__CALL_USERS((o->counter)(o->user, name, whole));
     }
 }
 
@@ -8533,7 +8549,7 @@ PROF__CALL void prof__counter(prof__mark *mark, int64_t value) {
 /* Formats into buf; false: it is cut. */
 PROF__FN PROF__PRINTF(3, 0) bool prof__print(char *buf, size_t size, const char *format,
                                              va_list list) {
-    bool inside = prof__inside(true);    /* instrumented functions of stb are no zones */
+    uint32_t inside = prof__inside(PROF__USERS);   /* instrumented functions of stb are no zones */
     int length = prof__vsnprintf(buf, size, format, list);
     (void)prof__inside(inside);
     buf[length < 0 ? 0 : size - 1] = 0;
@@ -9935,12 +9951,24 @@ PROF__FN bool prof__function_heal(prof__tls_data *tls, prof__state *t, uintptr_t
 
 /* ---- what the compiler calls ---- */
 
-/* While true, functions that this thread enters are no zones. Returns the value before. */
-PROF__FN bool prof__inside(bool now) {
+/* Unless now is 0, functions that this thread enters are no zones. Returns the value before. */
+PROF__FN uint32_t prof__inside(uint32_t now) {
     prof__tls_data *tls = prof__tls_get();
-    bool before = tls->inside != 0;
+    uint32_t before = tls->inside;
     tls->inside = now;
     return before;
+}
+
+/* Before a call of the user's function: what a hook or a slow path calls is no zone. */
+PROF__FN uint32_t prof__inside_users(void) {
+    const prof__tls_data *tls = prof__tls_get();
+    return prof__inside(tls->busy || tls->inside ? (uint32_t)PROF__USERS : 0);
+}
+
+/* A function in a hook or a slow path is a signal handler's, unless prof.h calls the user's. */
+PROF__FN void prof__inside_drop(const prof__tls_data *tls) {
+    if (PROF__OWN_CLOCK && tls->inside != PROF__USERS && PROF__LOAD(prof__on))
+        PROF__COUNT(prof__loose.dropped_busy);
 }
 
 /* Is this thread in a hook, or in the slow path? The two words are read as one, and so written by
@@ -9987,16 +10015,16 @@ PROF__FN void prof__function_begin(uintptr_t function, const void *returns, cons
 #endif
     if (t && !opened) opened = prof__begin_site(site, false, here);
     if (opened) prof__origin_set(prof__origin_of(t, opened - 1), opened - 1, here);
-    tls->inside = false;
+    tls->inside = 0;
 }
 
 /* Ends it: first what longjmp left in it. */
 PROF__FN void prof__function_end(uintptr_t function) {
     prof__tls_data *tls = prof__tls_get();
     if (!PROF__LOAD(prof__on) || prof__is_excluded(function)) return;
-    tls->inside = true;
+    tls->inside = PROF__HOOK;
     if (prof__function_ends(tls, function)) prof__end_top_inline();
-    tls->inside = false;
+    tls->inside = 0;
 }
 PROF__COLD_END
 
@@ -10048,13 +10076,16 @@ void __cyg_profile_func_exit(void *function, void *caller) PROF__QUIET;
 void __cyg_profile_func_enter(void *function, void *caller) {
     prof__tls_data *tls = prof__tls_get();
     (void)caller;
-    if (prof__is_inside(tls)) return;
-    prof__inside_set(tls, true);
+    if (PROF__UNLIKELY(prof__is_inside(tls))) {
+        prof__inside_drop(tls);
+        return;
+    }
+    prof__inside_set(tls, PROF__HOOK);
     PROF__SIGNAL_FENCE();
     if (PROF__LIKELY(prof__function_began(tls, (uintptr_t)function, PROF__ENTRY_FRAME())) ||
         !PROF__LOAD(prof__on)) {
         PROF__SIGNAL_FENCE();
-        prof__inside_set(tls, false);
+        prof__inside_set(tls, 0);
     } else {
         prof__entry_frame here = PROF__ENTRY_FRAME();
         prof__function_begin((uintptr_t)function, here.returns, here.frame, here.stack);
@@ -18341,8 +18372,9 @@ PROF__FN bool prof__raw_end(prof__raw *w) {
     }
     w->words[4] = prof__raw_sum_end(a);
     w->words[5] = prof__raw_sum_end(b);
-    if (!w->failed && !(w->sink.write)(w->sink.user, w->words, w->used * sizeof *w->words))
-        w->failed = true;
+    if (!w->failed)
+        PROF__CALL_USERS(
+            w->failed = !(w->sink.write)(w->sink.user, w->words, w->used * sizeof *w->words));
     w->number += !w->failed;
     return !w->failed;
 }
