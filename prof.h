@@ -9675,8 +9675,8 @@ PROF__RARE void prof__elf_debug(const prof__elf *f, const char *path, prof__elf_
    the function's name. False: it has none. */
 PROF__FN bool prof__elf_name(const prof__elf *f, const PROF__ELF(Sym) *symbol, char *name,
                              size_t size) {
-    static const char *const clones[] = { ".constprop.", ".isra.", ".llvm.", ".lto_priv.",
-                                          ".part." };
+    static const char *const clones[] = { ".constprop.", ".isra.", ".llvm.", ".localalias",
+                                          ".lto_priv.", ".part." };
     off_t at = (off_t)(f->names.sh_offset + symbol->st_name);
     memset(name, 0, size);
     if (lseek(f->file, at, SEEK_SET) != at || read(f->file, name, size - 1) <= 0) return false;

@@ -166,7 +166,11 @@ void work(void) {
     prof_pop();
 }
 END
-echo 'static void within(void) {} void outside(void) { within(); }' >$out/three.c
+cat >$out/three.c <<'END'
+static void within(void) {}
+void outside(void) { within(); }
+__asm__(".set outside.localalias, outside\n.type outside.localalias, @function");   /* as gcc's -fPIC has it */
+END
 long=$(printf '%0300d' 0 | tr 0 l)
 cat >$out/functions.expected <<END
 helper 10 one.c
@@ -181,8 +185,8 @@ ${long}2 20
 ${long}2 20
 ${long}2 20
 outside 10
-outside 10
-outside 10
+outside 10 three.c
+outside 10 three.c
 step 1 of one 10
 step 1 of one 10
 step 1 of one 10
