@@ -194,27 +194,6 @@ cat >$out/zones.c <<'END'
 #include "prof.h"
 int main(void) { PROF_BLOCK("x") { } return 0; }
 END
-names=$(sed -nE 's/^#define (prof|PROF)(_[A-Za-z0-9_]+) (\\|PROF__GONE).*/\1\2/p' prof.h | grep -v __)
-{ printf '#include "prof.h"\nvoid f(void **p);\nvoid f(void **p) {\n'
-  printf '    *p++ = (void *)%s;\n' $names; echo '}'; } >$out/old.c
-{ echo '#include "prof.h"'; printf 'extern %s *what;\n' $names; } >$out/old_type.c
-gone() {   # COMPILER FILE LINE: of each old name, from that line on, an error says so, and what there is instead
-    some 9 || return 0
-    $1 -fsyntax-only -I. "$2" >$out/said 2>&1
-    line=$3 silent=
-    for name in $names; do
-        grep "^$2:$line:.*error" $out/said | grep -qE "[^a-z_]$name is gone: ?.+" || silent="$silent $name"
-        line=$((line + 1))
-    done
-    if [ -z "$silent" ]; then echo "ok $1, old names in $2"
-    else echo "not ok $1, old names in $2: no error names$silent"; failed=1
-    fi
-}
-echo "$names" | grep -qx prof_execution_trace_is_registered || { echo 'not ok old names: they are not found'; failed=1; }
-for cc in 'gcc -std=c99' 'clang -std=c99 -ferror-limit=0' 'g++ -x c++'; do
-    gone "$cc" $out/old.c 4
-    gone "$cc" $out/old_type.c 2
-done
 printf '#include "prof.h"\nprof_desc d;\nvoid f(void);\nvoid f(void) { d.counters = "cycles"; }\n' \
     >$out/old.c
 says 'the old name desc.counters' 'hw_counters' gcc -fsyntax-only -I. $out/old.c

@@ -85,7 +85,6 @@
 #ifndef PROF_H
 #  include "../../prof.h"
 #endif
-#undef prof_raw                          /* where prof.h says that they are gone */
 
 #ifdef __cplusplus
 extern "C" {
