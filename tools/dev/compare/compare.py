@@ -92,8 +92,9 @@ def build_player(side, bare, fields):
     if os.path.exists(path) and os.path.getmtime(path) > newest:
         return
     print('compare: compiling the %s %s' % (side.name, os.path.basename(path)), flush=True)
-    define = ['-DCOMPARE_BARE=%d' % bare] + (['-DCOMPARE_OLD'] if side.name == 'old'
-                                             else ['-DPROF_ASSERTS'])
+    define = ['-DCOMPARE_BARE=%d' % bare] + (['-DPROF_ASSERTS'] if side.name == 'new' else [])
+    if 'PROF_API void prof_set_inputs(' in open(side.tree + '/prof.h').read():
+        define += ['-DCOMPARE_OLD']          # its calls have the names of 29a0f05
     run(['gcc'] + FLAGS + define + ['-I' + side.tree, '-I' + side.folder, sources[0], '-o',
                                     path + '.new', '-lpthread', '-ldl', '-lm'])
     os.replace(path + '.new', path)
@@ -111,7 +112,7 @@ def build(commit):
         os.makedirs(path, exist_ok=True)
     if not os.path.exists(old.command):
         print('compare: building the command of %s' % commit, flush=True)
-        archive = run(['git', 'archive', commit, 'prof.h', 'prof_cuda.h', 'Makefile', 'tools'])
+        archive = run(['git', 'archive', commit, 'prof.h', 'prof_cuda.h', 'Makefile', 'tools', 'examples'])
         run(['tar', 'x', '-C', old.tree], input=archive)
         run(['make', '-s', '-j2', '-C', old.tree, 'build/prof', 'CFLAGS=-std=c99 -O1 -w'],
             env=dict(os.environ, SETUP='check', MAKEFLAGS='', MAKELEVEL=''))
