@@ -2237,15 +2237,19 @@ PROF__FN void prof__cancel_back(int before) {
    user's code. */
 #if !defined(PROF_ASSERTS) || defined(PROF__COVERAGE)
 #  define PROF__ASSERT(x) ((void)0)
-#elif __STDC_HOSTED__
+#  define prof__arena_check() ((void)0)
+#else
+PROF__FN void prof__arena_check(void);   /* see @ARENA */
+#  if __STDC_HOSTED__
 PROF__RARE void prof__assert_failed(const char *file, int line, const char *condition) {
     fprintf(stderr, "%s:%d: PROF__ASSERT(%s)\n", file, line, condition);
     fflush(stderr);
     abort();
 }
-#  define PROF__ASSERT(x) ((x) ? (void)0 : prof__assert_failed(__FILE__, __LINE__, #x))
-#else
-#  define PROF__ASSERT(x) ((x) ? (void)0 : __builtin_trap())
+#    define PROF__ASSERT(x) ((x) ? (void)0 : prof__assert_failed(__FILE__, __LINE__, #x))
+#  else
+#    define PROF__ASSERT(x) ((x) ? (void)0 : __builtin_trap())
+#  endif
 #endif
 #define PROF__MIN(a, b) ((a) < (b) ? (a) : (b))
 #define PROF__MAX(a, b) ((a) > (b) ? (a) : (b))
@@ -2823,6 +2827,7 @@ PROF__FN bool prof__lock_briefly(void) {
 }
 PROF__FN void prof__unlock(void) {
     int cancel = prof__port.cancel;
+    prof__arena_check();
     prof__release(&prof__port.lock);
     prof__cancel_back(cancel);
 }
@@ -2837,10 +2842,28 @@ PROF__INLINE uint32_t prof__divide(uint64_t *n, uint32_t by) {
 
 /* ---- @ARENA: one range; records from the top down, the rest from the bottom up ----
 
-   The arena is all the memory there is. Records are taken from high downwards, all else from low
-   upwards. `promised` is how much of the gap between them the analysis will need. Calls of this
-   room are made under the lock.
-   - low + promised <= high: whatever was recorded can be reported. */
+   The arena is all the memory there is. prof__arena_check asserts what is drawn here, in tests,
+   after each change; all of them are made under the lock (targets: masked).
+
+     base          low                                    high                    end
+     | all but records: | the gap: [promised] [seats, other | records: chunks and    | held
+     | grows up         | reserved bytes] [free]            | blocks of sums; grow   | blocks
+     |                  |             bound: <-- no later   | down                   | (windows)
+
+   - base to low: free states of an earlier session of the same size, then what was taken: states,
+     rows, segments (what tells of a chunk), tallies, names, launches, open zones at prof_stop.
+   - promised: what the analysis of all that is recorded takes there later, from low upwards.
+     reserved: only names, threads and sums may take it; seats of it only threads to come.
+   - high to end, in AGGREGATE: the rows of reports, then blocks. A chunk (targets: a page) is a
+     thread's (`segment`; `ahead` and, in a ring, `before`), in its row's list; left (the pool's
+     `free`, in a ring from `oldest` on); or flushed, and then free. TRACE gives the rest of a left
+     one away. prof_dump reads any chunk without the lock, and looks again whose it is.
+   - Stale: threads of earlier sessions may still write to their state, chunk or block anywhere in
+     the arena. prof_start has the gap begin in the widest part without stale blocks; they begin at
+     `bound` again, above which chunks go past them. Else high is bound: where events need the
+     gap (but not if bound is in the top sixth), in AGGREGATE, and once a window is over.
+   - closed: prof_stop has all; the analysis has the gap, without the lock.
+   - low + promised <= high, and <= bound: whatever was recorded can be reported. */
 
 /* A session's arena where its description has none. It stands apart so that linkers can drop it. */
 static union { char bytes[PROF_ARENA_SIZE]; uint64_t align; void *pointer; } prof__builtin_arena;
@@ -2883,9 +2906,17 @@ PROF__FN void *prof__take(size_t bytes, size_t analysis) {
         p = prof__arena.low;
         prof__arena.low += bytes;
     }
+    prof__arena_check();
     prof__unlock(lock);
     return p;
 }
+
+#ifndef prof__arena_check
+PROF__FN void prof__arena_check(void) {
+    const struct prof__arena *a = &prof__arena;
+    PROF__ASSERT(a->base <= a->low && a->low + a->room <= a->high && a->high <= a->end);
+}
+#endif
 #else
 static struct prof__arena {
     char *base, *low, *high, *end;
@@ -2919,7 +2950,6 @@ PROF__FN void *prof__take_reserved(size_t bytes, size_t analysis) {
     if (prof__arena_room() < bytes + analysis) return NULL;
     prof__arena.low += bytes;
     prof__arena.promised += analysis;
-    PROF__ASSERT((size_t)(prof__arena.high - prof__arena.low) >= prof__arena.promised);
     return p;
 }
 
@@ -5200,6 +5230,37 @@ PROF__FN bool prof__owned_block(const prof__state *t, int n, char *block[2]) {
     return block[0] != NULL;
 }
 
+#ifndef prof__arena_check
+PROF__FN bool prof__apart(char *const *block, const void *begin, const void *end) {
+    return block[1] <= (const char *)begin || block[0] >= (const char *)end;
+}
+
+/* Stale rows, the last that prof__owned_block tells of, are left out: their thread may have its
+   lock for a moment only. */
+PROF__FN void prof__arena_check(void) {
+    const struct prof__arena *a = &prof__arena;
+    const prof__segment *g = prof__trace.pool.made;   /* the newest */
+    const char *top = PROF__MIN(a->high, a->bound), *told = (const char *)(const void *)g;
+    char *block[2];
+    if (a->closed || !prof__trace.laid) return;
+    PROF__ASSERT(a->base <= a->low && a->low + a->promised <= top && a->high <= a->end);
+    PROF__ASSERT(((uintptr_t)a->low | (uintptr_t)a->high) % 16 == 0 && a->seats <= a->reserved);
+    PROF__ASSERT(!g || (told >= a->base && told + sizeof *g <= a->low));
+    PROF__ASSERT(!g || ((char *)g->begin >= a->high && (char *)g->limit <= a->end));
+    for (const prof__state *t = prof__recorder.owned; t; t = t->next)
+        for (int n = 0; n < 2; n++) {
+            if (!prof__owned_block(t, n, block)) continue;
+            if (t->generation < prof__trace.first_generation) {
+                PROF__ASSERT(prof__apart(block, a->low, top));
+                PROF__ASSERT(!g || prof__apart(block, g->begin, g->limit));
+            } else {
+                PROF__ASSERT(block[0] >= (n ? a->high : a->base));
+                PROF__ASSERT(block[1] <= (n ? a->end : a->low));
+            }
+        }
+}
+#endif
+
 /* Is [begin, end) free of what threads still own from earlier sessions? */
 PROF__FN bool prof__not_owned(const char *begin, const char *end) {
     char *block[2];
@@ -7423,6 +7484,7 @@ PROF__FN prof__segment *prof__page_new(void) {
     } else if (prof__promise(p->page)) {
         g = (prof__segment *)(void *)(prof__arena.high -= p->page);
     }
+    prof__arena_check();
     prof__unlock(lock);
     return g;
 }
@@ -20663,7 +20725,7 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d, const p
     prof__arena.promised = PROF__FIXED_COST - 64 + prof__sites_marked() * prof__site_cost();
     prof__arena.reserved = prof__arena.seats = 0;
     prof__arena.closed = false;
-    if (!prof__arena_fits(0)) return false;
+    if (!prof__arena_room()) return false;
     if (d->mode == PROF_MODE_AGGREGATE) {
         prof__arena.high = PROF__MIN(prof__arena.high, prof__arena.bound);
         return prof__merged_open(s, threads);
@@ -21068,6 +21130,7 @@ PROF__FN void prof__window_close(struct prof_trace *s) {
         prof__clock_stop(s);
         prof__functions_name();
         prof__arena.high = PROF__MIN(prof__arena.high, prof__arena.bound);   /* for analysis */
+        prof__arena_check();
         s->open = false;
         s->stopped = true;
     }

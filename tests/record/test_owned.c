@@ -217,6 +217,35 @@ static void test_too_little_left(void) {
     CHECK(failed > 0, "there was always enough");
 }
 
+/* Parts of an arena with a thread of an earlier session in between have no room for the rows of all
+   sites, which all of it would have. */
+#define SITE(name) PROF_BLOCK(name) {}
+#define TEN(name) SITE(name "0") SITE(name "1") SITE(name "2") SITE(name "3") SITE(name "4") \
+    SITE(name "5") SITE(name "6") SITE(name "7") SITE(name "8") SITE(name "9")
+#define HUNDRED(name) TEN(name "0") TEN(name "1") TEN(name "2") TEN(name "3") TEN(name "4") \
+    TEN(name "5") TEN(name "6") TEN(name "7") TEN(name "8") TEN(name "9")
+static void test_sites_have_no_room(void) {
+    static owner stays;
+    char *middle = (char *)memory + sizeof memory / 2;
+    prof_desc desc;
+    describe(&desc, PROF_MODE_TRACE, 1, 4);
+    desc.memory_size = prof_arena_size(&desc);
+    desc.memory = middle - desc.memory_size / 2;
+    start(&desc);
+    owner_start(&stays);
+    CHECK(prof_stop() != NULL, "a trace");
+    start(NULL);
+    HUNDRED("a") HUNDRED("b") HUNDRED("c") HUNDRED("d")
+    CHECK(prof_stop() != NULL, "a trace");
+    for (int mode = 0; mode < 4; mode++) {
+        describe(&desc, (prof_mode)mode, 1, 4);
+        desc.memory_size = prof_arena_size(&desc);
+        desc.memory = middle - desc.memory_size / 2;
+        EQUAL(prof_start(&desc), PROF_ERROR_MEMORY);
+    }
+    owner_end(&stays);
+}
+
 /* ---- States ---- */
 
 /* The child's threads share no state: not even the one that the forking thread had. */
@@ -417,6 +446,7 @@ int main(void) {
     RUN(test_stream_over_windows);
     RUN(test_chrome_over_windows);
     RUN(test_submit_after_toggles);
+    RUN(test_sites_have_no_room);        /* last: sites stay */
     test_text_clear(&text);
     return test_end();
 }
