@@ -261,6 +261,13 @@ try input_ring_is_told_once told_once "$out/ring.raw"
 try input_ring_is_decoded "$prof" decode -o "$out/ring.json" "$out/ring.raw"
 try input_ring_is_decoded_once told_once "$out/ring.json"
 
+# ---- The reader that tools/prof/input/README.md shows ----
+
+sed -n '/^```c/,/^```/{/^```/!p;}' tools/prof/input/README.md >"$out/shown.c"
+# shellcheck disable=SC2086   # a list of words
+try input_readme ${CC:-gcc} -std=c99 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -I. -Itools/prof \
+    -D_POSIX_C_SOURCE=200809L -c "$out/shown.c" -o "$out/shown.o"
+
 # ---- Numbers and names ----
 
 row() { printf '[{"ph":"X","cat":"cpu_op","name":"%s","pid":1,"tid":1,"ts":%s,"dur":%s}]' "$@" >"$out/row.json"; }
