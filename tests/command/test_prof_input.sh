@@ -263,8 +263,9 @@ try input_ring_is_decoded_once told_once "$out/ring.json"
 
 # ---- The reader that tools/prof/input/README.md shows ----
 
+# shellcheck disable=SC2016   # backticks
 sed -n '/^```c/,/^```/{/^```/!p;}' tools/prof/input/README.md >"$out/shown.c"
-# shellcheck disable=SC2086   # a list of words
+# shellcheck disable=SC2086
 try input_readme ${CC:-gcc} -std=c99 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -I. -Itools/prof \
     -D_POSIX_C_SOURCE=200809L -c "$out/shown.c" -o "$out/shown.o"
 
