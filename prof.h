@@ -4752,6 +4752,12 @@ enum { PROF__SUMS_ROW = sizeof(prof_average) + 2 * sizeof(uint32_t) };   /* with
                                             order of a table */
 enum { PROF__DEVICE_TYPES = 8 };         /* that a trace tells apart; further ones are the last's */
 
+/* How far a trace is read. RECORDS: their losses are counted. NO_ROOM: for events, until memory is
+   lent. EVENTS: made, or being made. */
+typedef enum prof__progress {
+    PROF__READ_NOTHING, PROF__READ_RECORDS, PROF__READ_NO_ROOM, PROF__READ_EVENTS
+} prof__progress;
+
 /* The window that is open or was last, and with it the trace: there is one. What is in no part is
    set by @SESSION when it opens, and by @RECORD or @TARGET under the lock while it is open. */
 struct prof_trace {
@@ -4772,8 +4778,6 @@ struct prof_trace {
     prof_clock clock;
     prof_platform platform;
     bool lean;                           /* nothing is promised for events until details come */
-    bool refused;                        /* details came, and there was no room for events */
-    bool read;                           /* the records were read: what they lack is counted */
     char *limit;                         /* where the memory for queries ends: at the arena's high,
                                             at what details took of it, or in the caller's */
     bool laid, began;                    /* the arena is laid out; its first window has started */
@@ -4810,9 +4814,9 @@ struct prof_trace {
     uint32_t outside_count;              /* events that may need an average's row of their own */
     struct prof__moment *moments;
     uint32_t moment_count;
-    prof_thread_info *threads;
+    prof_thread_info *threads;           /* NULL: not prepared yet */
     char *scratch;                       /* free for queries, to the arena's high or to limit */
-    bool prepared, analysed;             /* for queries; events are made */
+    prof__progress read;
     uint32_t sites;                      /* known when prepared: threads may add more meanwhile */
     prof__amount steps, lost, unfinished;   /* found while reading */
     uint32_t zone_count;                 /* of the events, before the others joined them; */
@@ -8449,7 +8453,6 @@ PROF__CALL prof_result prof_write_memory_timeline(const prof_trace *trace,
 /* @OUTSIDE */
 #define prof__queries_open(s) ((void)prof__task.queries++)
 #define prof__beside_lay(s, p) (p)
-#define prof__analysis_refused(s) false
 #define prof__analysis_lend(s, memory, size) ((void)(memory), (void)(size), false)
 #define prof__needs_events(s) false
 #define prof__reading_open() false
@@ -11244,9 +11247,8 @@ PROF__FN void prof__details_close(struct prof_trace *s) {
     s->detail_rows = d->extras + (d->made_count ? 2 : 0);
     s->memory.count = d->memory_count + s->outside.late_memory;
     s->made_count = d->made_count;
-    s->read = true;
-    if (!d->high) return;
-    s->limit = d->high;
+    if (s->read == PROF__READ_NOTHING) s->read = PROF__READ_RECORDS;
+    if (d->high) s->limit = d->high;
 }
 
 /* What is no zone: see @OUTSIDE. */
@@ -13210,7 +13212,8 @@ PROF__CALL prof_result prof_trace_from_events(const prof_trace_desc *desc,
     s = (struct prof_trace *)(void *)memory;
     (void)prof__built_lay(s, memory, desc, events, count);
     s->self = s;
-    s->built = s->stopped = s->analysed = true;
+    s->built = s->stopped = true;
+    s->read = PROF__READ_EVENTS;
     s->view = desc->view;
     s->sums_in_us = desc->sums_in_us;
     s->start_wall_ns = (uint64_t)desc->base_time_ns;
@@ -13440,7 +13443,6 @@ PROF__FN char *prof__beside_lay(struct prof_trace *s, char *p) {
 PROF__FN void prof__queries_open(struct prof_trace *s) {
     s->sites = PROF__ACQUIRE(prof__sites.count);
     s->limit = prof__arena.high;
-    s->refused = false;
     s->outside.misplaced = 0;
     s->ranges_twice = 0;
 }
@@ -13452,7 +13454,6 @@ PROF__FN void prof__analysis_refuse(struct prof_trace *s, size_t bytes) {
                      "the events take %u bytes: give prof_events memory, or set prof_desc.keep",
                      (uint64_t)bytes);
     s->limit = prof__arena.high;
-    s->refused = true;
     s->instants = false;
     s->memory.count = 0;
     s->side = NULL;
@@ -13460,18 +13461,14 @@ PROF__FN void prof__analysis_refuse(struct prof_trace *s, size_t bytes) {
     s->scratch = (char *)s->threads + prof__align(s->thread_count * sizeof *s->threads);
 }
 
-PROF__FN bool prof__analysis_refused(const struct prof_trace *s) {
-    return s->prepared && s->refused;
-}
-
-/* Lends the caller's memory to an analysis that found no room in the arena. False: too little. */
+/* Lends the caller's memory to an analysis that found no room. False: too little. */
 PROF__FN bool prof__analysis_lend(struct prof_trace *s, void *memory, size_t size) {
     size_t skip = (0 - (uintptr_t)memory) & 15u;
-    if (!memory || skip >= size || !prof__analysis_refused(s)) return false;
+    if (!memory || skip >= size || s->read != PROF__READ_NO_ROOM) return false;
     s->scratch = (char *)memory + skip;
     s->events = (prof_event *)(void *)s->scratch;
     s->limit = (char *)memory + size;
-    s->refused = false;
+    s->read = PROF__READ_RECORDS;
     return true;
 }
 
@@ -13625,7 +13622,7 @@ PROF__FN void prof__thread_fill(struct prof_trace *s, prof__row *row) {
 }
 
 /* Lays out what the analysis makes of the records. all: what was read had room. False: it does not
-   fit. Where a host promised room it can only lack for "(lost)" zones in a full arena. */
+   fit; where a host promised room, only if the reader added "(lost)" zones. */
 PROF__FN bool prof__analysis_open(struct prof_trace *s, bool all) {
     size_t n = s->event_count, left;
     char *p = prof__beside_lay(s, (char *)(void *)(s->events + n));
@@ -13638,7 +13635,7 @@ PROF__FN bool prof__analysis_open(struct prof_trace *s, bool all) {
         return true;
     }
     PROF__HOST(prof__analysis_refuse(s, (size_t)(p - (char *)s->events) + n));
-    s->analysed = false;
+    s->read = PROF__READ_NO_ROOM;
     s->event_count = s->moment_count = 0;
     s->moments = NULL;
     return false;
@@ -13646,8 +13643,7 @@ PROF__FN bool prof__analysis_open(struct prof_trace *s, bool all) {
 
 /* Prepares a session for queries, once: lists threads, lays out memory. */
 PROF__FN void prof__prepare(struct prof_trace *s) {
-    if (s->prepared) return;
-    s->prepared = true;
+    if (s->threads) return;
     s->threads = (prof_thread_info *)(void *)prof__arena.low;
     for (prof__row *row = prof__rows_unused(s); row; row = prof__row_again_of(row))
         prof__thread_fill(s, row);       /* each index has a row, also of a thread without zones */
@@ -13663,10 +13659,10 @@ PROF__FN void prof__prepare(struct prof_trace *s) {
 PROF__FN void prof__analyse_now(struct prof_trace *s) {
     static prof__tree tree;
     prof__feed feed;
-    if (s->analysed || prof__analysis_refused(s)) return;
+    if (s->read >= PROF__READ_NO_ROOM) return;
     prof__prepare(s);
     PROF__HOST(prof__trails_name(s));
-    s->analysed = true;
+    s->read = PROF__READ_EVENTS;
     memset(&tree, 0, sizeof tree);
     tree.s = s;
     tree.room = (size_t)(prof__scratch_end(s) - (char *)(void *)s->events) / sizeof *s->events;
@@ -13688,15 +13684,15 @@ PROF__FN void prof__analyse_now(struct prof_trace *s) {
     PROF__ASSERT(prof__events_hold(s->events, (uint32_t)s->event_count));
 }
 
-/* Is called without the reader's turn. False: there is no room for the events. */
+/* Without the reader's turn. False: there is no room for the events. */
 PROF__FN bool prof__analyse(const prof_trace *trace) {
     struct prof_trace *s = &prof__trace;
     bool taken;
-    if (trace != s || s->analysed) return true;
+    if (trace != s || s->read == PROF__READ_EVENTS) return true;
     taken = prof__reading_open();
     prof__analyse_now(s);
     prof__reading_close(taken);
-    return s->analysed;
+    return s->read == PROF__READ_EVENTS;
 }
 
 PROF__CALL const prof_event *prof_events(const prof_trace *trace, void *memory, size_t size,
@@ -13763,7 +13759,7 @@ PROF__FN bool prof__from_records(const prof_trace *trace) {
     if (!PROF__BARE && trace != s) return false;
     prof__prepare(s);
     if (prof__needs_events(s)) prof__analyse_now(s);
-    return PROF__BARE || !s->analysed;
+    return PROF__BARE || s->read != PROF__READ_EVENTS;
 }
 
 /* Hands all closes to take, from the records where these suffice: see prof__from_records. segment:
@@ -17036,7 +17032,7 @@ PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
     PROF__HOST(prof__chrome_streams(o, &gpu));
     for (uint32_t i = 0; !PROF__BARE && i < s->event_count && !o->failed; i++)
         prof__chrome_event(&w, s->events + i);
-    if (PROF__BARE || !s->analysed) prof__chrome_by_end(&w);
+    if (PROF__BARE || s->read != PROF__READ_EVENTS) prof__chrome_by_end(&w);
     PROF__HOST(prof__chrome_beside(o, &gpu));
     for (uint32_t i = 0; !PROF__BARE && s->moments && i < s->moment_count && !o->failed; i++)
         prof__chrome_moment(&w, s->moments + i);
@@ -17089,8 +17085,8 @@ PROF__FN void prof__chrome_body(prof__out *o, const struct prof_trace *s, bool a
     }
     prof__chrome_events(o, s);
     if (array) {
-        prof__chrome_array_recorded(o, s, s->analysed ? s->event_count
-                                                      : s->zone_count + prof__others(s));
+        prof__chrome_array_recorded(o, s, s->read == PROF__READ_EVENTS
+                                            ? s->event_count : s->zone_count + prof__others(s));
         prof__chrome_counts(o, s);
         PROF__HOST(prof__chrome_sums(o, s));
         prof__out_text(o, "}}");
@@ -20493,7 +20489,7 @@ PROF__CALL prof_stats prof_get_stats(const prof_trace *trace) {
     bool only = s->records_only && prof__mode() < PROF_MODE_STREAM;
     (void)trace;                         /* there is one */
     if (only) s->records_only = false;   /* so that its zones are counted, too */
-    if (only || !s->analysed) prof__count_rows(s, NULL);
+    if (only || s->read != PROF__READ_EVENTS) prof__count_rows(s, NULL);
     out = prof__counts_now(s);
     out.recorded = s->zone_count;
     if (only) {
@@ -21067,7 +21063,9 @@ PROF__FN void prof__window_prepare(struct prof_trace *s) {
     prof__windows_unsettle();
     prof__lock();
     if (s->stopped && !prof__session.desc.acc_events) ready = prof__window_lay(s);
-    s->stopped = s->prepared = s->read = s->analysed = false;
+    s->stopped = false;
+    s->threads = NULL;
+    s->read = PROF__READ_NOTHING;
     if (ready && !s->began) prof__prefault();
     prof__unlock();
     PROF__STORE(prof__session.enabled, prof__session.activities);
