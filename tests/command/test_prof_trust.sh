@@ -48,6 +48,20 @@ for command in report stacks validate 'export -o any.pftrace' 'diff '"$out/begin
     says "memory_bound_${command%% *}" 'MB of memory, and what has' 2 "$prof" $command "$out/begins.json"
 done
 
+# Each of many short zones below long names has all of these in its path.
+awk 'BEGIN { for (i = 0; i < 300; i++) long = long "x"; print "["
+    for (i = 0; i < 1000; i++) printf "{\"ph\":\"B\",\"name\":\"%s%d\",\"pid\":1,\"tid\":1,\"ts\":%d},\n", long, i, i
+    for (i = 0; i < 1500; i++) printf "{\"ph\":\"X\",\"name\":\"%d\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":1},\n", i, 1000 + i
+    print "{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":99999}]" }' >"$out/paths.json"
+long_paths() {   # the old output stays
+    echo old >"$out/paths.folded"
+    says paths_bound 'its output would have more than' 2 "$prof" "$@" -o "$out/paths.folded" "$out/paths.json"
+    try paths_bound_keeps grep -q old "$out/paths.folded"
+}
+long_paths stacks
+all_paths() { [ "$("$prof" stacks --any-memory "$out/paths.json" 2>/dev/null | wc -c)" -gt 400000000 ]; }
+sometimes paths_any_memory all_paths
+
 # A raw stream's zones are in sums as they come, whatever its version and byte order; what names take
 # is bound as that of JSON.
 if command -v python3 >/dev/null; then

@@ -140,6 +140,7 @@ static void output_put(output *out, const void *data, size_t size) {
         put_in_memory(out, data, size);
         return;
     }
+    output_of_inputs(out->written += size);
     errno = 0;
     if (out->gz) {
         const char *p = data;

@@ -20,6 +20,7 @@ typedef struct output {
     void *gz;                  /* gzFile */
     char *buffer;
     size_t used;
+    uint64_t written;          /* to fd */
     bool failed, on_terminal;
     bool over_input;           /* it may take the place of an input */
     char *text;

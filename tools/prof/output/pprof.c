@@ -43,6 +43,7 @@ typedef struct profile {
     int64_t base_ns, file_first_ns, file_last_ns, first_ns, last_ns;
     int64_t legacy_ns;           /* device time that calls of older records have */
     pb message;
+    uint32_t *function_of;       /* a node: its number + 1; 0: not known yet */
     uint32_t *path;              /* functions of a sample, leaf first */
     size_t path_capacity;
 } profile;
@@ -171,10 +172,13 @@ static void put_label(profile *p, const char *what, const char *words, int64_t n
     pb_close(&p->message, label);
 }
 
-/* The number of a function: a name, on the host or a device. */
-static uint32_t function_of(profile *p, const flame_node *node) {
+/* The number of a function, from 1: a name, on the host or a device. */
+static uint32_t function_of(profile *p, uint32_t number) {
+    uint32_t *known = &p->function_of[number];
+    const flame_node *node = &p->flame.nodes[number];
     uint32_t k[2] = {node->name, node->kind == TRACE_KERNEL ? DEVICE : HOST};
-    return intern(&p->functions, (const char *)k, sizeof k);
+    if (!*known) *known = intern(&p->functions, (const char *)k, sizeof k) + 1;
+    return *known;
 }
 
 static void write_sample(profile *p, const sample *s) {
@@ -183,7 +187,7 @@ static void write_sample(profile *p, const sample *s) {
     memcpy(&c, p->contexts.entries[s->context].text, sizeof c);
     for (uint32_t node = s->node; node; node = p->flame.nodes[node].parent) {
         GROW(p->path, depth, p->path_capacity);
-        p->path[depth++] = function_of(p, &p->flame.nodes[node]) + 1;
+        p->path[depth++] = function_of(p, node);
     }
     if (!depth) return;
     size_t list = pb_open(&p->message, S_LOCATIONS);
@@ -262,6 +266,7 @@ static void write_tail(profile *p) {
 
 static void write_profile(profile *p) {
     write_types(p);
+    p->function_of = allocate(p->flame.count * sizeof *p->function_of);
     for (size_t i = 0; i < p->count; i++) write_sample(p, &p->samples[i]);
     for (uint32_t i = 0; i < p->functions.count; i++) write_function(p, i);
     write_tail(p);
@@ -283,6 +288,7 @@ int pprof_write(char *const *traces, size_t count, output *out) {
     free(p.by_key.slots);
     free(p.samples);
     free(p.message.data);
+    free(p.function_of);
     free(p.path);
     return status;
 }
