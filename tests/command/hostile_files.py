@@ -4,7 +4,7 @@
     hostile_files.py DIR          makes them alone (tests/fuzz/test_prof_fuzz.sh reads them under ASan)
 Also what makers.py makes, cut at a quarter, a half and three quarters. Without ALL=1 a third of all, others
 each time."""
-import gzip, json, os, pickle, re, sqlite3, struct, subprocess, sys, time
+import gzip, json, os, pickle, re, sqlite3, struct, subprocess, sys, time, zlib
 
 folder, prof = sys.argv[1], (sys.argv[2:] or [None])[0]
 seeds = f"{folder}/seeds"
@@ -36,6 +36,7 @@ case("child.cpuprofile", 1, "id of byte 161 is of no node", v8([(1, "(root)", [2
 case("cycle.cpuprofile", 1, "children of byte", v8([(1, "(root)", [])] + [tree[1], (3, "b", [2])]))
 case("twice.cpuprofile", 1, "is that of a node before", v8(tree + [(3, "c", [])]))
 case("parents.cpuprofile", 1, "tells another parent", v8([(1, "(root)", [2, 3])] + tree[1:]))
+case("deltas.cpuprofile", 1, "timeDeltas of byte", dict(v8(tree), timeDeltas=[3900000000000000] * 3))
 case("sample_2e63.cpuprofile", 1, "samples of byte", v8(tree, [2, 1 << 63]))
 case("deep.cpuprofile", 1, "brackets are more than 64 deep",
      b'{"nodes": [{"callFrame": ' + b"[" * 100000)
@@ -60,6 +61,12 @@ event = {"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1, "
 case("deep.json", 2, "byte 5", b'[{"a":' + b"[" * 100000)
 case("ts_2e63.json", 2, "do not fit", {"baseTimeNanoseconds": 1 << 62, "traceEvents": [dict(event, ts=1 << 53)]})
 case("twice.json", 2, "a second traceEvents", b'{"traceEvents": [], "traceEvents": []}')
+year = 365 * 86400e6
+case("sums.json", 0, "12 events that last ten years or more, as where an end was lost, or longer than a sum can hold",
+     [dict(event, ts=1, dur=9 * year, tid=i) for i in range(28)])
+case("bytes.json", 0, "2 changes of memory by more bytes than a sum can hold",
+     [event] + [{"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": 1, "tid": 1, "ts": 1, "args": {
+      "Addr": i, "Bytes": i, "Device Type": 0, "Device Id": -1, "Total Allocated": i}} for i in (5, (1 << 63) - 1, -1 << 63)])
 case("records.json", 0, "left out: 1 pops without a push", [[
     {"kind": "push", "name": "a", "t": 1, "handle": 1 << 61, "thread_id": 1, "node_id": -1},
     {"kind": "pop", "t": 2, "handle": 5, "thread_id": 1, "node_id": -1}]])
@@ -109,6 +116,12 @@ case("cycle.pftrace", 1, "leads back to it", track(4, 5) + track(5, 4) + track_e
 case("flows.pftrace", 1, "flow_ids of the packet at byte 0", packet((8, 5), (10, 1), (11, message(
     (9, 3), (11, 4), (23, "a")) + b"".join(varint(47 << 3 | 1) + struct.pack("<Q", i) for i in range(65)))))
 case("size_2e63.pftrace", 1, "byte 16: a packet of more than", track_event((9, 3), (11, 4), (23, "a")) + b"\x0a" + varint(1 << 63))
+last = track_event((9, 3), (11, 4), (23, "a"))
+for name, packed, said in (("bomb", zlib.compress((last + packet((900, bytes(1000)))) * 9000), "unpacks to more than 8 MB"),
+                           ("cut", zlib.compress(last * 99)[:-9], "damaged"), ("none", b"", "damaged"),
+                           ("twice", zlib.compress(packet((50, zlib.compress(last)))), "packed twice")):
+    case(f"packed_{name}.pftrace", 1, f"compressed_packets of the packet at byte {len(last)} ", last + packet((50, packed)))
+    case(f"packed_{name}_why.pftrace", 1, said, last + packet((50, packed)))
 case("types.pftrace", 1, "TracePacket of the packet at byte", track_event((9, 3), (11, 4), (23, "a")) + packet((8, "x"), (10, 1)))
 
 # ---- Raw streams: blocks whose sums are right ----
@@ -139,12 +152,14 @@ case("append.pickle", 2, "appends to what is no list", b"\x80\x02}Na.")
 case("marks.pickle", 2, "more than 512 deep", b"\x80\x02" + b"(" * 100000)
 case("size.pickle", 1, "size of the dict at byte", pickle.dumps({"segments": [], "device_traces": [[
     {"action": "alloc", "addr": 1, "size": -5, "stream": 0, "time_us": 1, "frames": []}]]}, 4))
-for name, change, said in (("ids", "gpuId = 'x'", "rocpd_op.gpuId of row 1 is no number"),
-                           ("texts", "description_id = 99999", "rocpd_op.description_id of row 1 is the id of no text")):
+for name, change, said in (
+        ("ids", "rocpd_op SET gpuId = 'x' WHERE id = 20", "rocpd_op.gpuId of row 1 is no number"),
+        ("zero", "rocpd_string SET string = 'ge' || char(0) || 'mm' WHERE id = 4", "rocpd_string.string of row 4 has a byte 0"),
+        ("texts", "rocpd_op SET description_id = 99999 WHERE id = 20", "rocpd_op.description_id of row 1 is the id of no text")):
     with open(f"{seeds}/amd.rpd", "rb") as seed, open(f"{folder}/{name}.rpd", "wb") as file:
         file.write(seed.read())
     with sqlite3.connect(f"{folder}/{name}.rpd") as db:
-        db.execute(f"UPDATE rocpd_op SET {change} WHERE id = 20")
+        db.execute(f"UPDATE {change}")
     case(f"{name}.rpd", 1, said, None)
 columns = "Device_id,Name,Start Time(us),Duration(us),Stream ID\n0,b,5,1,2\n"
 case("none.csv", 0, "1 lines have no time", f"{columns}0,a,N/A,1,2\n".encode())

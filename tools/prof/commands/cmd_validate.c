@@ -467,7 +467,8 @@ static void check_defects(checker *c, const trace_reader *reader) {
         {TRACE_DUPLICATE_KEY, RULE_KEYS, "keys twice in an event"},
         {TRACE_BAD_NUMBER, RULE_NUMBER, "times, pids or tids that are no numbers"},
         {TRACE_NEGATIVE, RULE_TIME, "durations below 0"},
-        {TRACE_ENDLESS, RULE_FAR, "durations of ten years or more"},
+        {TRACE_ENDLESS, RULE_FAR, "durations of ten years or more, or that no sum can hold"},
+        {TRACE_SIZE, RULE_NUMBER, "changes of memory that no sum can hold"},
         {TRACE_NOT_OBJECT, RULE_FIELDS, "events that are not objects"},
         {TRACE_COMMA, RULE_JSON, "commas beside a bracket"},
         {TRACE_BROKEN, RULE_JSON, "events that are no JSON"}

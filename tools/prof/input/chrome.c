@@ -215,11 +215,13 @@ static bool has_times(const trace_event *event) {
     return (event->has & needs) == needs;
 }
 
-trace_defect chrome_bound_time(const chrome_scan *s, trace_event *event) {
-    bool endless = event->dur_ns >= 10 * FAR_YEAR_NS && !s->amounts;
+trace_defect chrome_bound_time(chrome_scan *s, trace_event *event) {
+    bool endless = (event->dur_ns >= 10 * FAR_YEAR_NS && !s->amounts) ||
+                   event->dur_ns > INT64_MAX / 2 - s->sum_ns;
     trace_defect odd = event->dur_ns < 0 ? TRACE_NEGATIVE :
                        endless ? TRACE_ENDLESS : TRACE_DEFECTS;
     if (odd != TRACE_DEFECTS) event->dur_ns = 0;
+    s->sum_ns += event->dur_ns;
     return odd;
 }
 

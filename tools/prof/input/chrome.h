@@ -10,6 +10,7 @@ typedef struct chrome_scan {
     json_scan json;
     bool tolerant;               /* of keys with two values */
     int64_t first_ns, last_ns;   /* of all times so far and 0 */
+    int64_t sum_ns;              /* of what all lasted so far: see chrome_bound_time */
     trace_member *args;          /* of the event */
     size_t arg_capacity;
     map keys;                    /* of args, the first `mapped` of them: see argument_with */
@@ -25,8 +26,9 @@ typedef struct chrome_scan {
 const char *chrome_event(chrome_scan *s, const char *p, trace_event *event);
 /* Decodes the event's texts that hold escapes, where any has. */
 void chrome_decode(chrome_scan *s, trace_event *event);
-/* Gives what cannot last so long no length, and says what it is; TRACE_DEFECTS: nothing. */
-trace_defect chrome_bound_time(const chrome_scan *s, trace_event *event);
+/* Gives what cannot last so long no length, and says what it is; TRACE_DEFECTS: nothing. The sum of
+   all is below 2^62 ns, 146 years: so is that of any of them, of two files, too. */
+trace_defect chrome_bound_time(chrome_scan *s, trace_event *event);
 /* Ends fit 64 bits too, and so does what lies between any two times of the trace, and 0. */
 bool chrome_times_fit(chrome_scan *s, int64_t ts_ns, int64_t dur_ns);
 extern const char chrome_no_times[];     /* what is said where they do not */

@@ -213,6 +213,8 @@ const char *row_text(const rows *r, int i) {
     if (!row_has(r, i)) return NULL;
     found = sqlite3_column_text(r->statement, i);
     if (!found) failed(r->of, r->table);
+    else if (memchr(found, 0, (size_t)sqlite3_column_bytes(r->statement, i)))
+        row_odd(r, i, "has a byte 0: cut there");
     return (const char *)found;
 }
 

@@ -43,7 +43,8 @@ typedef enum trace_defect {
     TRACE_BAD_NUMBER,           /* a ts, dur, pid or tid that is no number: taken as absent */
     TRACE_NO_TIME,              /* X without ts or dur, a begin or end without ts: taken as 0 */
     TRACE_NEGATIVE,             /* a dur below 0, an end before its begin: of no length */
-    TRACE_ENDLESS,              /* a dur of ten years or more, as where an end was lost: the same */
+    TRACE_ENDLESS,              /* a dur of ten years or more, as where an end was lost, or which no
+                                   sum can hold: the same */
     TRACE_NOT_OBJECT,           /* an event that is not an object: skipped */
     TRACE_NO_BEGIN,             /* an end (E, e) of nothing: left out */
     TRACE_NO_END,               /* a begin (B, b) that nothing ends: see trace/README.md */
@@ -51,6 +52,7 @@ typedef enum trace_defect {
     TRACE_BIND_ID,              /* an arrow by bind_id: not read */
     TRACE_STEP,                 /* of an asynchronous event (T, p): left out */
     TRACE_SAMPLES,              /* of stacks (P): left out */
+    TRACE_SIZE,                 /* a change of memory that no sum can hold: left out */
     TRACE_DEFECTS
 } trace_defect;
 

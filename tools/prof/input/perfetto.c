@@ -695,7 +695,10 @@ static void take_compressed(perfetto *p, const pb_field *f) {
         code = inflate(&z, Z_NO_FLUSH);
         if (code == Z_OK && z.avail_out) break;
     }
-    p->odd += code != Z_STREAM_END;
+    if (code != Z_STREAM_END)
+        odd_in(p, "compressed_packets", code == Z_OK && room > LARGEST_PACKED
+               ? "unpacks to more than 8 MB: what is behind them is left out"
+               : "is no data of zlib, or damaged: what is behind that is left out");
     if (to) memset(to + z.total_out, 0, READABLE);
     take_packets(p, (pb_reader){to, to ? to + z.total_out : to, false}, true);
     inflateEnd(&z);
@@ -745,7 +748,10 @@ static void take_packet(perfetto *p, pb_reader r, bool packed) {
         case PF_DEFAULTS: defaults = f; break;
         case PF_CLOCK_SNAPSHOT: snapshot = f; break;
         case PF_TRACK: take_descriptor(p, pb_within(&f)); break;
-        case PF_COMPRESSED: if (!packed && f.type == PB_BYTES) take_compressed(p, &f); break;
+        case PF_COMPRESSED:
+            if (!packed && f.type == PB_BYTES) take_compressed(p, &f);
+            else odd_in(p, "compressed_packets", "is packed twice, or is no packet: left out");
+            break;
         default: count_other(p, &f); break;
         }
     }

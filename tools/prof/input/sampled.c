@@ -133,15 +133,21 @@ static void put_time(times *t, int64_t ns) {
 }
 
 /* Since the sample before. */
-static void put_delta(thread *t, int64_t ns) {
+static void put_delta(sampled *s, thread *t, const char *field, trace_text value, int64_t ns) {
     int64_t last = t->times.count ? t->times.ns[t->times.count - 1] : 0;
-    if (!t->has_times) put_time(&t->times, __builtin_add_overflow(last, ns, &last) ? 0 : last);
+    if (t->has_times) return;
+    if (last == NO_TIME || __builtin_add_overflow(last, ns, &last)) {
+        queue_odd(s->to, field, "byte", walk_offset(&s->walk, value),
+                  "makes a time that does not fit 64 bits of nanoseconds");
+        last = NO_TIME;
+    }
+    put_time(&t->times, last);
 }
 
 /* A number of rows, or null, or -1, which is none, too. */
 static void put_value(sampled *s, thread *t, int which, trace_text value) {
     const char *field = columns[which].both;
-    if (which == DELTA) put_delta(t, time_of(s, field, value, 0, json_ns_of_ms));
+    if (which == DELTA) put_delta(s, t, field, value, time_of(s, field, value, 0, json_ns_of_ms));
     else if (which == TIME) put_time(&t->times, time_of(s, field, value, NO_TIME, json_ns_of_ms));
     else {
         int64_t number = -1;
@@ -336,7 +342,7 @@ static void take_v8(void *user, trace_text value) {
     thread *t = &s->threads[0];
     if (s->column != NO_COLUMN && w->depth == 2) {
         if (s->column == STACK) put(&t->columns[STACK], node_named(s, "samples", value));
-        else put_delta(t, time_of(s, "timeDeltas", value, 0, json_ns));
+        else put_delta(s, t, "timeDeltas", value, time_of(s, "timeDeltas", value, 0, json_ns));
         return;
     }
     const char *key = walk_key(w, 0), *around = walk_key(w, 1);

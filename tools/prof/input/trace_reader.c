@@ -38,6 +38,7 @@ struct trace_source {
     map unsorted;                /* halves with such a key wait for it */
     trace_pairs *pairs;          /* NULL until there is a begin or an end */
     int64_t last_ns;             /* latest moment so far */
+    uint64_t changed_bytes;      /* by which memory grew or shrank so far */
     interner unfinished;         /* names of begins without an end */
     event_kinds kinds;
     repairs *repairs;            /* NULL: without --repair */
@@ -533,6 +534,19 @@ static bool is_whole(trace_reader *r) {
     return false;
 }
 
+/* false: what memory changed by would make sums wrong. */
+static bool adds_up(trace_reader *r) {
+    uint64_t *all = &r->source->changed_bytes;
+    int64_t change = 0;
+    if (r->as_written || r->event->phase != 'i' || !text_is(r->event->name, "[memory]") ||
+        !trace_arg_int(r->event, KEY_BYTES, &change)) return true;
+    uint64_t size = change < 0 ? 0 - (uint64_t)change : (uint64_t)change;
+    bool good = size <= INT64_MAX / 2 - *all;
+    if (good) *all += size;
+    else count_odd(r, TRACE_SIZE);
+    return good;
+}
+
 /* The next event that is made of halves, if there is one. */
 static bool next_pair(trace_reader *r) {
     source *s = r->source;
@@ -656,7 +670,7 @@ trace_item trace_next(trace_reader *r) {
         r->item = TRACE_END;
         if (s->pairs && next_pair(r)) return hand_out(r);
         if (r->failed || !(r->format ? next_made(r) : next_in_text(r))) break;
-        if (r->item == TRACE_EVENT && !is_whole(r)) continue;
+        if (r->item == TRACE_EVENT && (!is_whole(r) || !adds_up(r))) continue;
         if (r->item == TRACE_END) continue;
         return r->item == TRACE_EVENT ? hand_out(r) : r->item;
     }
@@ -709,13 +723,15 @@ int trace_close(trace_reader *r) {
         "pids, tids or times that are no numbers, taken as absent",
         "events without a ts or dur, taken as 0",
         "events that end before they begin, taken as of no length",
-        "events that last ten years or more, as where an end was lost, taken as of no length",
+        "events that last ten years or more, as where an end was lost, or longer than a sum can "
+        "hold, taken as of no length",
         "events that are not objects, left out", "ends of nothing, left out",
         "begins without an end, taken to last to that of the one around them, or of the trace",
         "events that are no JSON, left out",
         "arrows by bind_id (flow_in, flow_out), left out",
         "steps (T, p) of asynchronous events, left out",
-        "pieces of a profile by samples (P), left out: prof reads one from a .cpuprofile"
+        "pieces of a profile by samples (P), left out: prof reads one from a .cpuprofile",
+        "changes of memory by more bytes than a sum can hold, left out"
     };
     char names[400];
     tell_names(&r->source->unfinished, names, sizeof names);
