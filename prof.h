@@ -2847,13 +2847,13 @@ PROF__INLINE uint32_t prof__divide(uint64_t *n, uint32_t by) {
 
      base          low                                    high                    end
      | all but records: | the gap: [promised] [seats, other | records: chunks and    | held
-     | grows up         | reserved bytes] [free]            | blocks of sums; grow   | blocks
+     | grows up         | bytes kept] [free]                | blocks of sums; grow   | blocks
      |                  |             bound: <-- no later   | down                   | (windows)
 
    - base to low: free states of an earlier session of the same size, then what was taken: states,
      rows, segments (what tells of a chunk), tallies, names, launches, open zones at prof_stop.
    - promised: what the analysis of all that is recorded takes there later, from low upwards.
-     reserved: only names, threads and sums may take it; seats of it only threads to come.
+     kept: names and rows may take it, and threads; seats: threads to come alone.
    - high to end, in AGGREGATE: the rows of reports, then blocks. A chunk (targets: a page) is a
      thread's (`segment`; `ahead` and, in a ring, `before`), in its row's list; left (the pool's
      `free`, in a ring from `oldest` on); or flushed, and then free. TRACE gives the rest of a left
@@ -2921,56 +2921,44 @@ PROF__FN void prof__arena_check(void) {
 static struct prof__arena {
     char *base, *low, *high, *end;
     size_t promised;
-    size_t reserved;                     /* not promised, but only for names, threads and sums */
-    size_t seats;                        /* of that: for threads to come */
+    size_t seats;                        /* for threads to come */
+    size_t kept;                         /* for names and rows, and for threads */
     char *bound;                         /* blocks that threads still own begin here, or >= high */
     bool closed;                         /* by prof_stop: nothing more is taken */
 } prof__arena;
 
-/* Bytes of the gap that are not promised. */
-PROF__FN size_t prof__arena_room(void) {
-    char *top;
-    size_t gap;
-    if (prof__arena.closed) return 0;    /* high is the analysis's, which has no lock */
-    top = PROF__MIN(prof__arena.high, prof__arena.bound);
-    gap = top > prof__arena.low ? (size_t)(top - prof__arena.low) : 0;
-    return gap < prof__arena.promised ? 0 : gap - prof__arena.promised;
+/* What takes memory: what recording cannot do without; names, rows, deep zones; all else. */
+enum { PROF__FOR_THREADS, PROF__FOR_NAMES, PROF__FOR_RECORDS };
+
+/* Bytes of the gap that it may take. */
+PROF__FN size_t prof__arena_room(int what) {
+    const struct prof__arena *a = &prof__arena;
+    const char *top = PROF__MIN(a->high, a->bound);
+    size_t gap = top > a->low ? (size_t)(top - a->low) : 0, others = a->promised;
+    if (a->closed) return 0;             /* high is the analysis's, which has no lock */
+    if (what >= PROF__FOR_NAMES) others += a->seats;
+    if (what >= PROF__FOR_RECORDS) others += a->kept;
+    return gap - PROF__MIN(gap, others);
 }
 
-PROF__FN bool prof__arena_fits(size_t bytes) {
-    size_t room = prof__arena_room();
-    return room >= prof__arena.reserved && room - prof__arena.reserved >= bytes;
-}
-
-/* Memory that lives as long as the session, for names, threads and sums. NULL when bytes and the
-   analysis they entail do not fit. */
-PROF__FN void *prof__take_reserved(size_t bytes, size_t analysis) {
+/* Memory that lives as long as the session. NULL when bytes and the analysis they entail do not
+   fit. */
+PROF__FN void *prof__take_for(int what, size_t bytes, size_t analysis) {
     char *p = prof__arena.low;
     bytes = prof__align(bytes);
-    if (prof__arena_room() < bytes + analysis) return NULL;
+    if (prof__arena_room(what) < bytes + analysis) return NULL;
     prof__arena.low += bytes;
     prof__arena.promised += analysis;
     return p;
 }
 
-/* The same, of what is not reserved. */
 PROF__FN void *prof__take(size_t bytes, size_t analysis) {
-    if (!prof__arena_fits(prof__align(bytes) + analysis)) return NULL;
-    return prof__take_reserved(bytes, analysis);
-}
-
-/* Bytes that are left for what recording can do without: names, rows, deep zones. The seats of
-   threads that are still to come are not among them. */
-PROF__FN size_t prof__arena_spare(void) {
-    size_t room = prof__arena_room();
-    return room - PROF__MIN(room, prof__arena.seats);
+    return prof__take_for(PROF__FOR_RECORDS, bytes, analysis);
 }
 
 /* Keeps more for threads to come; less than 0: one has come. */
 PROF__FN void prof__seats_add(ptrdiff_t bytes) {
-    bytes = PROF__MAX(bytes, -(ptrdiff_t)prof__arena.seats);
-    prof__arena.seats += (size_t)bytes;
-    prof__arena.reserved += (size_t)bytes;
+    prof__arena.seats += (size_t)PROF__MAX(bytes, -(ptrdiff_t)prof__arena.seats);
 }
 #endif
 
@@ -3756,7 +3744,7 @@ PROF__FN uint32_t prof__site_add(const prof_site *site, bool own) {
             strcmp(s->file, file) == 0)
             return prof__sites.index[i];
     }
-    if (!own && (prof__sites_full() || prof__arena_spare() < prof__site_cost()))
+    if (!own && (prof__sites_full() || prof__arena_room(PROF__FOR_NAMES) < prof__site_cost()))
         return prof__others_make();
     to->name = own ? name : prof__site_copy(name, last ? last->name : NULL);
     to->file = own ? file : prof__site_copy(file, last ? last->file : NULL);
@@ -3799,7 +3787,7 @@ PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash)
     if (!names->index) {
         size_t list = prof__align(names->capacity * sizeof *names->list);
         size_t bytes = prof__align(list + (2 * (size_t)names->capacity + 1) * sizeof(uint32_t));
-        char *p = prof__arena_spare() < bytes ? NULL : (char *)prof__take_reserved(bytes, 0);
+        char *p = (char *)prof__take_for(PROF__FOR_NAMES, bytes, 0);
         if (!p) return prof__others_make();
         memset(p, 0, bytes);
         PROF__STORE(names->list, (prof__name **)(void *)p);
@@ -3808,8 +3796,7 @@ PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash)
     slot = prof__name_slot(name, length, hash);
     if (*slot) return *slot;
     if (names->count == names->capacity) return prof__others_make();
-    n = prof__arena_spare() < prof__align(sizeof *n + length + 1) + prof__site_cost() ? NULL
-      : (prof__name *)prof__take_reserved(sizeof *n + length + 1, prof__site_cost());
+    n = (prof__name *)prof__take_for(PROF__FOR_NAMES, sizeof *n + length + 1, prof__site_cost());
     if (!n) return prof__others_make();
     text = (char *)(n + 1);
     memcpy(text, name, length);
@@ -5248,7 +5235,7 @@ PROF__FN void prof__arena_check(void) {
     char *block[2];
     if (a->closed || !prof__trace.laid) return;
     PROF__ASSERT(a->base <= a->low && a->low + a->promised <= top && a->high <= a->end);
-    PROF__ASSERT(((uintptr_t)a->low | (uintptr_t)a->high) % 16 == 0 && a->seats <= a->reserved);
+    PROF__ASSERT(((uintptr_t)a->low | (uintptr_t)a->high) % 16 == 0);
     PROF__ASSERT(!g || (told >= a->base && told + sizeof *g <= a->low));
     PROF__ASSERT(!g || ((char *)g->begin >= a->high && (char *)g->limit <= a->end));
     for (const prof__state *t = prof__recorder.owned; t; t = t->next)
@@ -5278,11 +5265,11 @@ PROF__FN bool prof__not_owned(const char *begin, const char *end) {
 
 /* Takes memory for records from the top, and promises `analysis` bytes; NULL: full. What lies above
    bound is not in prof__arena_room. */
-PROF__FN char *prof__take_high(size_t size, size_t analysis) {
+PROF__FN char *prof__take_high(int what, size_t size, size_t analysis) {
     for (;;) {
         char *top = prof__arena.high, *bound = prof__arena.bound;
         bool above = top > bound && (size_t)(top - bound) >= size;
-        if (!prof__arena_fits(above ? analysis : size + analysis)) return NULL;
+        if (prof__arena_room(what) < analysis + (above ? 0 : size)) return NULL;
         prof__arena.high = top - size;
         if (!prof__not_owned(top - size, top)) continue;
         prof__arena.promised += analysis;
@@ -5298,7 +5285,7 @@ PROF__FN prof__segment *prof__segment_make(prof__record *begin, prof__record *li
     prof__segment *g = (prof__segment *)prof__take(sizeof *g, 0);
     if (!g) return NULL;
     if (!begin) {
-        begin = (prof__record *)(void *)prof__take_high(s->pool.chunk_size,
+        begin = (prof__record *)(void *)prof__take_high(PROF__FOR_RECORDS, s->pool.chunk_size,
                                                         slots * prof__slot_cost());
         if (!begin) {
             prof__arena.low = (char *)(void *)g;
@@ -5813,8 +5800,8 @@ PROF__FN void prof__tally_add(prof__tally *r, const prof__tally *from) {
 }
 
 /* More memory for t's rows. Under the lock. */
-PROF__FN void *prof__tallies_take(prof__tallies *y, size_t bytes) {
-    char *p = (char *)prof__take_reserved(bytes, 0);
+PROF__FN void *prof__tallies_take(prof__tallies *y, int what, size_t bytes) {
+    char *p = (char *)prof__take_for(what, bytes, 0);
     if (!p) return NULL;
     if (!y->low) y->low = p;
     y->high = p + bytes;
@@ -5836,13 +5823,12 @@ PROF__FN void prof__tally_place(prof__tally_index *x, const prof__tally *others,
     PROF__RELEASE(x->rows[i & x->mask], r);
 }
 
-/* An index of so many slots for all rows; readers of the old one may go on. An index larger than
-   the first may fail for lack of spare room. Under the lock. */
+/* An index of so many slots for all rows; readers of the old one may go on. Only the first may use
+   the seats of threads to come. Under the lock. */
 PROF__FN bool prof__tallies_index(prof__tallies *y, uint32_t slots) {
     size_t bytes = sizeof(prof__tally_index) + (slots - 1) * sizeof(prof__tally *);
-    prof__tally_index *x;
-    if (y->index && prof__arena_spare() < prof__align(bytes)) return false;
-    x = (prof__tally_index *)prof__tallies_take(y, bytes);
+    int what = y->index ? PROF__FOR_NAMES : PROF__FOR_THREADS;
+    prof__tally_index *x = (prof__tally_index *)prof__tallies_take(y, what, bytes);
     if (!x) return false;
     x->mask = slots - 1;
     for (uint32_t i = 0; i < slots; i++) x->rows[i] = y->others;
@@ -5854,10 +5840,8 @@ PROF__FN bool prof__tallies_index(prof__tallies *y, uint32_t slots) {
 /* A new row, at the end of the list of all; NULL: no room. Only a thread's first four rows may use
    the seats of threads to come. Under the lock. */
 PROF__FN prof__tally *prof__tallies_row(prof__tallies *y, uint32_t site) {
-    bool first = !y->last || y->last->number < 3;
-    size_t room = first ? prof__arena_room() : prof__arena_spare();
-    prof__tally *r = NULL;
-    if (room >= prof__align(sizeof *r)) r = (prof__tally *)prof__tallies_take(y, sizeof *r);
+    int what = !y->last || y->last->number < 3 ? PROF__FOR_THREADS : PROF__FOR_NAMES;
+    prof__tally *r = (prof__tally *)prof__tallies_take(y, what, sizeof *r);
     if (!r) return NULL;
     r->site = site;
     r->least = UINT64_MAX;
@@ -6034,15 +6018,15 @@ PROF__FN size_t prof__sums_first(uint32_t depth) {
 
 /* A block from the arena's top, smaller where little room is left. Under the lock. */
 PROF__FN bool prof__block_take(prof__state *t) {
-    struct prof_trace *s = &prof__trace;
-    size_t reserved = prof__arena.reserved, size = PROF__MIN(prof__arena_spare() / 64, 16384u);
+    const struct prof_trace *s = &prof__trace;
+    size_t size = PROF__MIN(prof__arena_room(PROF__FOR_NAMES) / 64, 16384u);
+    size_t seat = PROF__MIN(prof__arena.seats, s->sums.each);
     size = PROF__MAX(PROF__SUMS_BLOCK, size & ~(size_t)15u);
-    prof__arena.reserved = 0;
-    t->sums.block = (prof__record *)(void *)prof__take_high(size, 0);
-    prof__arena.reserved = reserved;
+    t->sums.block = (prof__record *)(void *)prof__take_high(PROF__FOR_THREADS, size, 0);
     if (!t->sums.block) return false;
     t->sums.block_end = t->sums.block + size / sizeof *t->sums.block;
-    prof__arena.seats -= PROF__MIN(prof__arena.seats, s->sums.each);
+    prof__arena.seats -= seat;
+    prof__arena.kept += seat;            /* records do not get what it leaves of its seat */
     return true;
 }
 
@@ -6051,7 +6035,8 @@ PROF__FN bool prof__rows_prepare(prof__state *t) {
     prof__tallies *y = &t->sums.tallies;
     size_t depths = prof__trace.max_depth + 2;
     if (!y->low) {
-        t->sums.inner = (uint64_t *)prof__tallies_take(y, depths * sizeof *t->sums.inner);
+        t->sums.inner = (uint64_t *)prof__tallies_take(y, PROF__FOR_THREADS,
+                                                       depths * sizeof *t->sums.inner);
         if (!y->low) return false;
         t->sums.inner++;                      /* [-1]: of no zone */
     }
@@ -6258,12 +6243,12 @@ PROF__FN bool prof__end_zone(prof__state *t, bool unfinished) {
 /* ---- deep zones: more than max_depth are open ---- */
 
 /* Deep zones are only in sums; each is added to its row as it ends. While one is open all zones
-   take the slow path. This makes memory for one more, out of what is spare. Under the lock. */
+   take the slow path. This makes memory for one more, of what names may have. Under the lock. */
 PROF__FN prof__deep *prof__deep_take(prof__state *t) {
     struct prof_trace *s = &prof__trace;
     prof__deep *d = NULL;
-    if (prof__arena_spare() >= sizeof *d && prof__rows_prepare(t))
-        d = (prof__deep *)prof__tallies_take(&t->sums.tallies, sizeof *d);
+    if (prof__arena_room(PROF__FOR_NAMES) >= sizeof *d && prof__rows_prepare(t))
+        d = (prof__deep *)prof__tallies_take(&t->sums.tallies, PROF__FOR_THREADS, sizeof *d);
     if (!d) return NULL;
     if (s->mode != PROF_MODE_AGGREGATE) (void)prof__others_make();
     PROF__STORE(s->sums.any_deep, true);
@@ -6395,7 +6380,8 @@ PROF__FN prof__row *prof__row_take(struct prof_trace *s, const prof__row *old) {
     static const char none[sizeof old->name] = "";
     prof__row *row = prof__row_again(s, !old);
     if (!row) {
-        row = (prof__row *)prof__take_reserved(sizeof *row, sizeof row->info + PROF__LANE_COST);
+        row = (prof__row *)prof__take_for(PROF__FOR_THREADS, sizeof *row,
+                                          sizeof row->info + PROF__LANE_COST);
         if (row) memset(row, 0, sizeof *row);
         if (row) row->thread = PROF_NONE;
     }
@@ -6509,13 +6495,13 @@ PROF__FN prof__segment *prof__state_place(prof__state *t, bool *ok) {
     prof__segment *g = NULL;
     *ok = true;
     if (s->mode != PROF_MODE_AGGREGATE && slots) g = prof__segment_take(t);
-    if (g && !(s->sums.on ? prof__arena_fits(cost) : prof__arena_room() >= cost)) {
+    if (g && prof__arena_room(s->sums.on ? PROF__FOR_RECORDS : PROF__FOR_THREADS) < cost) {
         prof__segment_give(g);
         g = NULL;
     }
     if (!g) {
         if (!promised) cost = prof__state_cost(slots = 0);
-        *ok = s->sums.on && prof__sums_prepare(t) && prof__arena_room() >= cost;
+        *ok = s->sums.on && prof__sums_prepare(t) && prof__arena_room(PROF__FOR_THREADS) >= cost;
         if (!*ok) return NULL;
     }
     prof__arena.promised += cost;
@@ -6657,9 +6643,10 @@ PROF__FN prof__state *prof__state_find(uint32_t stale, uint64_t id) {
     size_t size = s->pool.state_size, each = s->sums.each;
     prof__state *t, *after;
     if (!s->pool.free_states && s->pool.states < s->max_threads) {
-        bool kept = prof__session.desc.max_threads || !prof__arena_fits(size + each);
-        char *p = (char *)prof__take_reserved(size, 0);
-        prof__seats_add(kept ? -(ptrdiff_t)size : (ptrdiff_t)each);
+        bool seat = prof__session.desc.max_threads ||
+                    prof__arena_room(PROF__FOR_RECORDS) < size + each;
+        char *p = (char *)prof__take_for(PROF__FOR_THREADS, size, 0);
+        prof__seats_add(seat ? -(ptrdiff_t)size : (ptrdiff_t)each);
         if (p) prof__state_make(p);
     }
     t = s->pool.free_states;
@@ -8762,7 +8749,7 @@ PROF__FN bool prof__widen(struct prof_trace *s) {
     if (prof__wide(s)) return true;
     more = s->slot_count * (PROF__WIDE_COST - s->beside);
     if (s->lean) more += s->slot_count * PROF__SLOT_COST;
-    if (!prof__arena_fits(more)) return false;
+    if (prof__arena_room(PROF__FOR_RECORDS) < more) return false;
     prof__arena.promised += more;
     s->lean = false;
     s->beside = PROF__WIDE_COST;
@@ -12368,11 +12355,13 @@ PROF__FN bool prof__queue_open(struct prof_trace *s, uint32_t queue) {
 /* Promises a row of averages for each name and each type of device. */
 PROF__FN bool prof__launch_rows_promise(struct prof_trace *s) {
     uint32_t types = 1, rows;
+    size_t more;
     while (types < PROF__DEVICE_TYPES && s->device_types[types]) types++;
     rows = types * prof__sites.names.count;
     if (rows <= s->outside.launch_rows) return true;
-    if (!prof__arena_fits((rows - s->outside.launch_rows) * prof__site_cost())) return false;
-    prof__arena.promised += (rows - s->outside.launch_rows) * prof__site_cost();
+    more = (rows - s->outside.launch_rows) * prof__site_cost();
+    if (prof__arena_room(PROF__FOR_RECORDS) < more) return false;
+    prof__arena.promised += more;
     s->outside.launch_rows = rows;
     return true;
 }
@@ -20063,7 +20052,7 @@ PROF__FN bool prof__merged_open(struct prof_trace *s, uint32_t threads) {
     s->sums.average = prof__average_tallies;
     s->sums.on = true;
     prof__seats_add((ptrdiff_t)PROF__MIN(threads * (s->sums.each + s->pool.state_size),
-                                         prof__arena_room() / 2));
+                                         prof__arena_room(PROF__FOR_THREADS) / 2));
     return true;
 }
 
@@ -20653,27 +20642,27 @@ PROF__FN void prof__prefault(void) {
         if (prof__not_owned(p - 4096, p)) *(volatile char *)(p - 4096) = 0;
 }
 
-/* Sets the bytes kept for sums, names and threads when records have filled the arena: a sixteenth
-   of it, up to an eighth for many threads, up to a quarter for what they must have, but no more
-   than `left`, which the threads' least chunks leave. In a ring or a stream a 32nd, and rows for
-   threads. Their states come on top. Seats are for the threads that max_threads told of; without
-   it threads and names have all that is kept as they come. */
+/* Sets what is kept when records have filled the arena: a sixteenth of it, up to an eighth for many
+   threads, up to a quarter for what they must have, but no more than `left`, which the threads'
+   least chunks leave. In a ring or a stream a 32nd. What threads need to begin comes on top.
+   Threads that max_threads told of have seats of all that, up to three quarters of what is kept;
+   without it threads and names have it as they come. */
 PROF__FN void prof__sums_keep(struct prof_trace *s, const prof__needs *n, uint32_t threads,
                               size_t size, size_t left) {
-    size_t states = threads * s->pool.state_size, seats = threads * s->sums.each, kept;
-    bool sure = prof__session.desc.max_threads != 0;
+    size_t begin = threads * s->pool.state_size, sums = threads * s->sums.each, kept = size / 32;
+    const bool sure = prof__session.desc.max_threads != 0;
     s->sums.on = !n->ring && prof__session.desc.when_full == PROF_FULL_CONTINUE;
-    if (!sure) left -= states = PROF__MIN(states, left);
     if (n->ring) {
-        if (!sure) left -= seats = PROF__MIN(seats, left);
-        kept = seats + PROF__MIN(size / 32, left);
+        begin += sums;
+        sums = 0;
     } else {
         kept = PROF__MAX(size / 16, PROF__MIN(threads * prof__sums_cost(s->max_depth), size / 8));
-        kept = s->sums.on ? PROF__MIN(PROF__MAX(kept, PROF__MIN(seats, size / 4)), left) : 0;
-        seats = PROF__MIN(seats, kept - kept / 4);
+        kept = s->sums.on ? PROF__MAX(kept, PROF__MIN(sums, size / 4)) : 0;
     }
-    prof__arena.seats = sure ? states + seats : 0;
-    prof__arena.reserved = states + kept;
+    if (!sure) left -= begin = PROF__MIN(begin, left);
+    kept = PROF__MIN(kept, left);
+    prof__arena.seats = sure ? begin + PROF__MIN(sums, kept - kept / 4) : 0;
+    prof__arena.kept = begin + kept - prof__arena.seats;
 }
 
 /* For how many threads room is kept where max_threads does not say it: as many as fit a quarter of
@@ -20719,17 +20708,17 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d, const p
         if (prof__not_owned(p, p + s->pool.state_size)) prof__state_make(p);
     }
     prof__arena.promised = PROF__FIXED_COST - 64 + prof__sites_marked() * prof__site_cost();
-    prof__arena.reserved = prof__arena.seats = 0;
+    prof__arena.seats = prof__arena.kept = 0;
     prof__arena.closed = false;
-    if (!prof__arena_room()) return false;
+    if (!prof__arena_room(PROF__FOR_THREADS)) return false;
     if (d->mode == PROF_MODE_AGGREGATE) {
         prof__arena.high = PROF__MIN(prof__arena.high, prof__arena.bound);
         return prof__merged_open(s, threads);
     }
     need = d->max_threads ? threads : 1;
     need = need * n->thread - PROF__MIN(need, s->pool.states) * s->pool.state_size;
-    if (!prof__arena_fits(need)) return false;
-    prof__sums_keep(s, n, threads, size, prof__arena_room() - need);
+    if (prof__arena_room(PROF__FOR_THREADS) < need) return false;
+    prof__sums_keep(s, n, threads, size, prof__arena_room(PROF__FOR_THREADS) - need);
     return true;
 }
 
@@ -20871,7 +20860,7 @@ PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
     if (again || !row->open_count) room = 0;
     if (!again && !room) row->open = NULL;
     /* It was promised. */
-    (void)prof__take_reserved(room * sizeof *row->open, slots * prof__slot_cost());
+    (void)prof__take_for(PROF__FOR_THREADS, room * sizeof *row->open, slots * prof__slot_cost());
     prof__trace.slot_count += slots;
 }
 
