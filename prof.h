@@ -5207,10 +5207,10 @@ PROF__FN void prof__knot_sometimes(void) {
 /* A block that a thread still owns, the n-th of PROF__OWNED; false: there is none. */
 enum { PROF__OWNED = 3 };
 PROF__FN bool prof__owned_block(const prof__state *t, int n, char *block[2]) {
-    block[0] = n == 0 ? (char *)(uintptr_t)t : n == 1 ? (char *)t->begin : NULL;
+    block[0] = n == 0 ? (char *)(uintptr_t)t : n == 1 ? (char *)PROF__LOAD(t->begin) : NULL;
     block[1] = n == 0 ? block[0] + prof__state_size((uint32_t)(t->deepest - t->frames))
-                      : (char *)(t->limit + PROF__CLAIMS);
-    if (n == 1 && t->sums.on) {
+                      : (char *)(PROF__LOAD(t->limit) + PROF__CLAIMS);
+    if (n == 1 && PROF__LOAD(t->sums.on)) {
         block[0] = (char *)t->sums.block;
         block[1] = (char *)t->sums.block_end;
     }
@@ -5227,7 +5227,7 @@ PROF__FN bool prof__apart(char *const *block, const void *begin, const void *end
 }
 
 /* Stale rows, the last that prof__owned_block tells of, are left out: their thread may have its
-   lock for a moment only. */
+   lock for a moment only. While it has, its block may be changing. */
 PROF__FN void prof__arena_check(void) {
     const struct prof__arena *a = &prof__arena;
     const prof__segment *g = prof__trace.pool.made;   /* the newest */
@@ -5240,8 +5240,10 @@ PROF__FN void prof__arena_check(void) {
     PROF__ASSERT(!g || ((char *)g->begin >= a->high && (char *)g->limit <= a->end));
     for (const prof__state *t = prof__recorder.owned; t; t = t->next)
         for (int n = 0; n < 2; n++) {
+            bool stale = t->generation < prof__trace.first_generation;
+            if (stale && n && PROF__ACQUIRE(t->lock)) continue;
             if (!prof__owned_block(t, n, block)) continue;
-            if (t->generation < prof__trace.first_generation) {
+            if (stale) {
                 PROF__ASSERT(prof__apart(block, a->low, top));
                 PROF__ASSERT(!g || prof__apart(block, g->begin, g->limit));
             } else {
@@ -13450,17 +13452,6 @@ PROF__FN void prof__analysis_refuse(struct prof_trace *s, size_t bytes) {
     s->scratch = (char *)s->threads + prof__align(s->thread_count * sizeof *s->threads);
 }
 
-/* Lends the caller's memory to an analysis that found no room. False: too little. */
-PROF__FN bool prof__analysis_lend(struct prof_trace *s, void *memory, size_t size) {
-    size_t skip = (0 - (uintptr_t)memory) & 15u;
-    if (!memory || skip >= size || s->read != PROF__READ_NO_ROOM) return false;
-    s->scratch = (char *)memory + skip;
-    s->events = (prof_event *)(void *)s->scratch;
-    s->limit = (char *)memory + size;
-    s->read = PROF__READ_RECORDS;
-    return true;
-}
-
 PROF__CALL size_t prof_event_kernels(const prof_trace *trace, const prof_event *event,
                                      prof_kernel *kernels, size_t max) {
     size_t n = 0;
@@ -13487,6 +13478,21 @@ PROF__CALL const char *prof_hw_counter_name(const prof_trace *trace, uint32_t i)
 PROF__FN bool prof__reading_open(void) { return prof__own(&prof__recorder.reading, false); }
 PROF__FN void prof__reading_close(bool taken) {
     if (taken) prof__disown(&prof__recorder.reading);
+}
+
+/* Lends the caller's memory to an analysis that found no room. False: too little. */
+PROF__FN bool prof__analysis_lend(struct prof_trace *s, void *memory, size_t size) {
+    size_t skip = (0 - (uintptr_t)memory) & 15u;
+    bool lent = memory && skip < size, taken = prof__reading_open();
+    if (s->read != PROF__READ_NO_ROOM) lent = false;
+    if (lent) {
+        s->scratch = (char *)memory + skip;
+        s->events = (prof_event *)(void *)s->scratch;
+        s->limit = (char *)memory + size;
+        s->read = PROF__READ_RECORDS;
+    }
+    prof__reading_close(taken);
+    return lent;
 }
 
 /* Does the trace have anything beside zones, which only events have? */
@@ -13676,12 +13682,13 @@ PROF__FN void prof__analyse_now(struct prof_trace *s) {
 /* Without the reader's turn. False: there is no room for the events. */
 PROF__FN bool prof__analyse(const prof_trace *trace) {
     struct prof_trace *s = &prof__trace;
-    bool taken;
-    if (trace != s || s->read == PROF__READ_EVENTS) return true;
+    bool taken, made;
+    if (trace != s) return true;
     taken = prof__reading_open();
     prof__analyse_now(s);
+    made = s->read == PROF__READ_EVENTS;
     prof__reading_close(taken);
-    return s->read == PROF__READ_EVENTS;
+    return made;
 }
 
 PROF__CALL const prof_event *prof_events(const prof_trace *trace, void *memory, size_t size,
