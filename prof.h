@@ -4131,6 +4131,7 @@ enum { PROF__STEP_NAME = 40 };
 #define PROF__EVENT_STEP 0x4000          /* in flags: steps follow each other, also at one time */
 #define PROF__EVENT_NAMED 0x2000         /* in flags: its "Zone id" is in the Chrome trace, */
 #define PROF__EVENT_TOLD 0x1000          /* or its "Zone parent id": see prof__tell_parents */
+#define PROF__EVENT_DROPPED 0x0800       /* in flags: prof__move_up removes it */
 #define PROF__STEP_COST \
     (sizeof(prof_extra) + PROF__STEP_NAME + PROF__GROUP_COST + PROF__LANE_COST)
 
@@ -10842,13 +10843,12 @@ PROF__EAGER int64_t prof__to_ns(prof__scale *k, uint64_t tick) {
    of zones grow from its begin: records are read once. */
 
 /* An event that is no zone, in the arena; one by prof_submit is followed by all that it points to.
-   With PROF__EVENT_MEMORY it is a prof__late: a change of memory, which needs no event where site
-   is 1: it has a zone. same: another change of that. */
+   With PROF__EVENT_MEMORY it is a prof__late: a change of memory, DROPPED where a zone has it. */
 struct prof__submitted { struct prof__submitted *next; prof_event event; };
 typedef struct prof__late {
     struct prof__submitted submitted;
     prof__memory memory;
-    struct prof__late *same;
+    struct prof__late *same;             /* that zone's next change */
 } prof__late;
 
 /* Details of the next zone that ends at a depth. */
@@ -11841,7 +11841,7 @@ PROF__FN void prof__read_memory(prof__reader *r, const prof__item *i) {
     c->memory = read;
     c->submitted.event.start_ns = c->submitted.event.end_ns = read.ns;
     if (depth >= d->max_depth) return;
-    c->submitted.event.site = 1;
+    c->submitted.event.flags |= PROF__EVENT_DROPPED;
     c->same = d->open[depth].memory;
     d->open[depth].memory = c;
     d->deepest = PROF__MAX(d->deepest, depth + 1);
@@ -12461,7 +12461,7 @@ PROF__CALL prof_result prof_launch_done(uint64_t token, uint64_t start, uint64_t
 }
 
 /* Makes the events of launches that are done. */
-PROF__FN prof_event *prof__launches_copy(struct prof_trace *s, prof_event *to) {
+PROF__FN void prof__launches_copy(struct prof_trace *s, prof_event *to) {
     const prof__paired *clock = NULL;
     prof__scale scale;
     memset(&scale, 0, sizeof scale);
@@ -12487,7 +12487,6 @@ PROF__FN prof_event *prof__launches_copy(struct prof_trace *s, prof_event *to) {
             to->parent = to->first_child = to->next_sibling = PROF_NONE;
             to++;
         }
-    return to;
 }
 
 /* ---- @LINK: all events in one tree, and work of devices with the zones that launched it ----
@@ -12682,7 +12681,7 @@ PROF__FN void prof__link(struct prof_trace *s, char *scratch, uint32_t lanes) {
         e->first_child = e->next_sibling = PROF_NONE;
         e->self_cpu_time_total_ns = 0;
         if (prof__range_again(s, i)) {
-            e->name = NULL;              /* prof__move_up removes it */
+            e->flags |= PROF__EVENT_DROPPED;
             s->ranges_twice++;
         }
         if (prof__is_zone(e)) e->parent = prof__link_parent(&k, &prof__lane_of(&k, e)->top, i);
@@ -12698,7 +12697,7 @@ PROF__FN void prof__link(struct prof_trace *s, char *scratch, uint32_t lanes) {
 
 /* ---- duplicates: an only child of its parent's name. PyTorch: _remove_dup_nodes() ---- */
 
-/* They are marked here, in a trace made of events alone; prof__move_up removes them. */
+/* Drops them, in a trace made of events alone. */
 PROF__FN void prof__merge_duplicates(struct prof_trace *s) {
     for (uint32_t i = 0; i < s->event_count; i++) {
         prof_event *e = s->events + i, *p;
@@ -12706,7 +12705,7 @@ PROF__FN void prof__merge_duplicates(struct prof_trace *s) {
         if (e->parent == PROF_NONE || e->next_sibling != PROF_NONE) continue;
         p = s->events + e->parent;
         if (p->first_child != i || strcmp(p->name, e->name) != 0) continue;
-        e->name = NULL;
+        e->flags |= PROF__EVENT_DROPPED;
         p->first_child = e->first_child;
         p->self_cpu_time_total_ns += e->self_cpu_time_total_ns;
         for (uint32_t c = e->first_child; c != PROF_NONE; c = s->events[c].next_sibling)
@@ -12726,15 +12725,16 @@ PROF__FN uint32_t prof__launcher_of(const struct prof_trace *s, uint32_t i) {
 
 /* The list of the kernels that event i launched: its first. */
 PROF__FN uint32_t prof__kernels_of(const struct prof_trace *s, uint32_t i) {
-    bool may = s->side && (s->built || s->events[i].device_type == PROF_DEVICE_CPU);
-    return may ? s->side[i].first_kernel : PROF_NONE;
+    bool any = s->side && (s->built || s->events[i].device_type == PROF_DEVICE_CPU);
+    return any ? s->side[i].first_kernel : PROF_NONE;
 }
 
-/* Removes the events that have lost their names, and updates all that refers to others by number;
-   kernels, which are events, are in no list yet. scratch: 4 bytes an event. */
+/* Removes the events that are dropped, and updates all that refers to others by number; work that
+   was launched is in no list yet. scratch: 4 bytes an event. */
 PROF__FN void prof__move_up(struct prof_trace *s, char *scratch) {
     uint32_t n = s->event_count, kept = 0, *index = (uint32_t *)(void *)scratch;
-    for (uint32_t i = 0; i < n; i++) index[i] = s->events[i].name ? kept++ : PROF_NONE;
+    for (uint32_t i = 0; i < n; i++)
+        index[i] = s->events[i].flags & PROF__EVENT_DROPPED ? PROF_NONE : kept++;
     if (kept == n) return;
     for (uint32_t i = 0; i < s->memory.count; i++)
         s->memory.list[i].event = prof__moved(index, s->memory.list[i].event);
@@ -12767,9 +12767,9 @@ PROF__FN void prof__sum_up(struct prof_trace *s) {
         if (p) p->self_cpu_time_total_ns = PROF__MINUS(p->self_cpu_time_total_ns, prof__elapsed(e));
         if (!s->side || !s->view.device_name) continue;
         device = &s->side[i].device_ns;
-        k = e->device_type == PROF_DEVICE_CPU ? s->side[i].first_kernel : PROF_NONE;
-        if (e->flags & PROF_EVENT_ASYNC) k = PROF_NONE;
-        else if (e->device_type != PROF_DEVICE_CPU) *device = PROF__PLUS(*device, prof__elapsed(e));
+        k = prof__in_tree(e) ? s->side[i].first_kernel : PROF_NONE;
+        if (!prof__in_tree(e) && !(e->flags & PROF_EVENT_ASYNC))
+            *device = PROF__PLUS(*device, prof__elapsed(e));
         for (; k != PROF_NONE; k = prof__kernel_next(s, k))
             *device = PROF__PLUS(*device, prof__kernel_at(s, k).duration_ns);
         if (p && !(p->flags & PROF_EVENT_LEGACY))
@@ -13046,8 +13046,8 @@ PROF__FN int64_t prof__memory_change(struct prof_trace *s, prof__memory *m, uint
 /* The bytes in use on each device; further devices share the last entry. */
 typedef struct prof__in_use { const prof__memory *last[32]; int64_t bytes[32]; } prof__in_use;
 
-/* A change with an event of its own may be of the zone around that, or of none. Its event goes
-   where it is a zone's, or does not count. scratch: 8 bytes a record. */
+/* Charges zones. A change's own event is dropped where a zone has the change, or it does not count.
+   scratch: 8 bytes a record. */
 PROF__FN void prof__memory_charge(struct prof_trace *s, char *scratch) {
     uint32_t n = s->memory.count, *index = (uint32_t *)(void *)scratch;
     prof__in_use in_use;
@@ -13065,7 +13065,7 @@ PROF__FN void prof__memory_charge(struct prof_trace *s, char *scratch) {
         if (own && !(own->flags & PROF__EVENT_MEMORY)) own = NULL;
         if (own && own->parent != PROF_NONE) {
             if (m->next == PROF_NONE) m->event = own->parent;
-            if (m->next == PROF_NONE) own->name = NULL;
+            if (m->next == PROF_NONE) own->flags |= PROF__EVENT_DROPPED;
             own->parent = PROF_NONE;
         }
         key.want = m;
@@ -13085,7 +13085,7 @@ PROF__FN void prof__memory_charge(struct prof_trace *s, char *scratch) {
         }
         if (!host && m->what != PROF__NOT_COUNTED && !s->view.device_name)
             s->view.device_name = prof__device_title(m->device.type);
-        if (m->what == PROF__NOT_COUNTED && own) own->name = NULL;   /* of a free */
+        if (m->what == PROF__NOT_COUNTED && own) own->flags |= PROF__EVENT_DROPPED;   /* a free's */
     }
 }
 
@@ -13384,7 +13384,7 @@ PROF__FN prof_event *prof__others_copy(struct prof_trace *s, const struct prof__
         prof__memory *m = s->memory.list + s->memory.count;
         if (memory) *m = ((const prof__late *)(const void *)from)->memory;
         s->memory.count += memory;
-        if (memory && from->event.site) continue;
+        if (from->event.flags & PROF__EVENT_DROPPED) continue;
         *to = from->event;
         to->parent = to->first_child = to->next_sibling = PROF_NONE;
         if (memory) to->extra = &prof__details_now.unnamed;
@@ -13401,7 +13401,7 @@ PROF__FN void prof__analyse_outside(struct prof_trace *s) {
     s->memory.count = 0;
     to = prof__others_copy(s, prof__details_now.made, to);
     to = prof__others_copy(s, s->outside.first, to);
-    (void)prof__launches_copy(s, to);
+    prof__launches_copy(s, to);
     if (prof__events_sort(s->events, s->event_count, s->scratch, prof__events_after))
         for (uint32_t i = 0; i < s->memory.count; i++)
             s->memory.list[i].event = prof__moved(index, s->memory.list[i].event);
