@@ -2860,8 +2860,8 @@ PROF__INLINE uint32_t prof__divide(uint64_t *n, uint32_t by) {
      one away. prof_dump reads any chunk without the lock, and looks again whose it is.
    - Stale: threads of earlier sessions may still write to their state, chunk or block anywhere in
      the arena. prof_start has the gap begin in the widest part without stale blocks; they begin at
-     `bound` again, above which chunks go past them. Else high is bound: where events need the
-     gap (but not if bound is in the top sixth), in AGGREGATE, and once a window is over.
+     `bound` again, above which chunks go past them. In AGGREGATE, and once a window is over,
+     nothing lies above bound.
    - closed: prof_stop has all; the analysis has the gap, without the lock.
    - low + promised <= high, and <= bound: whatever was recorded can be reported. */
 
@@ -5255,15 +5255,26 @@ PROF__FN void prof__arena_check(void) {
 }
 #endif
 
-/* Is [begin, end) free of what threads still own from earlier sessions? */
-PROF__FN bool prof__not_owned(const char *begin, const char *end) {
+/* The first stale block in [begin, end), by what of it lies there, rounded to 16 bytes: it begins
+   at end if there is none. */
+PROF__FN void prof__stale_next(char *begin, char *end, char *stale[2]) {
     char *block[2];
+    stale[0] = stale[1] = end;
     for (const prof__state *t = prof__recorder.owned; t; t = t->next) {
-        if (t->generation == prof__trace.generation) continue;
-        for (int n = 0; n < PROF__OWNED; n++)
-            if (prof__owned_block(t, n, block) && block[0] < end && begin < block[1]) return false;
+        if (prof__trace.open && t->generation == prof__trace.generation) continue;
+        for (int n = 0; n < PROF__OWNED; n++) {
+            if (!prof__owned_block(t, n, block) || block[1] <= begin || block[0] >= stale[0])
+                continue;
+            stale[0] = PROF__MAX(block[0] - (uintptr_t)block[0] % 16, begin);
+            stale[1] = block[1] + (0 - (uintptr_t)block[1]) % 16;
+        }
     }
-    return true;
+}
+
+PROF__FN bool prof__not_stale(char *begin, size_t size) {
+    char *stale[2];
+    prof__stale_next(begin, begin + size, stale);
+    return stale[0] == begin + size;
 }
 
 /* Takes memory for records from the top, and promises `analysis` bytes; NULL: full. What lies above
@@ -5274,7 +5285,7 @@ PROF__FN char *prof__take_high(int what, size_t size, size_t analysis) {
         bool above = top > bound && (size_t)(top - bound) >= size;
         if (prof__arena_room(what) < analysis + (above ? 0 : size)) return NULL;
         prof__arena.high = top - size;
-        if (!prof__not_owned(top - size, top)) continue;
+        if (!prof__not_stale(top - size, size)) continue;
         prof__arena.promised += analysis;
         return top - size;
     }
@@ -9054,16 +9065,11 @@ PROF__FN size_t prof__held_find(const prof__held *b) {
 /* Takes a 64th of the memory, from its end on, but below what threads still own there. */
 PROF__FN void prof__holding_open(bool on, char *memory, size_t size) {
     struct prof__holding *h = &prof__holding;
-    size_t bytes = on ? size / 64 + 16 : 0, end = size, before = 0;
-    char *block[2];
-    while (end >= bytes && end != before) {
-        before = end;
-        for (const prof__state *t = prof__recorder.owned; t; t = t->next)
-            for (int n = 0; n < PROF__OWNED; n++)
-                if (prof__owned_block(t, n, block) && block[0] >= memory &&
-                    (size_t)(block[0] - memory) < end &&
-                    (size_t)(block[1] - memory) > end - PROF__MIN(bytes, end))
-                    end = (size_t)(block[0] - memory);
+    size_t bytes = on ? size / 64 + 16 : 0, end = size;
+    char *stale[2];
+    for (; end >= bytes; end = (size_t)(stale[0] - memory)) {
+        prof__stale_next(memory + end - bytes, memory + end, stale);
+        if (stale[0] == memory + end) break;
     }
     h->count = 0;
     h->slots = end < bytes ? 0 : size / 64 / sizeof *h->list;
@@ -20597,38 +20603,23 @@ PROF__FN size_t prof__chunk_bytes(size_t size, uint32_t threads, const prof__nee
     return PROF__MAX(bytes <= want ? bytes : 0, n->chunk);
 }
 
-/* The arena's lower part is the widest gap between the blocks that threads still own from earlier
-   sessions. Chunks skip the blocks above it, if the session is lean or the blocks lie in the top
-   sixth; else the arena ends below them. */
-PROF__FN void prof__arena_avoid_owned(bool lean) {
-    char *chunks = prof__arena.end - (prof__arena.end - prof__arena.base) / 6;
-    char *p = prof__arena.low, *low = p, *high = prof__arena.high, *begin, *end, *block[2];
-    prof__arena.bound = low;
-    while (p < high) {
-        begin = end = high;              /* of the first block that ends after p */
-        for (const prof__state *t = prof__recorder.owned; t; t = t->next)
-            for (int n = 0; n < PROF__OWNED; n++)
-                if (prof__owned_block(t, n, block) && block[1] > p && block[0] < begin) {
-                    /* it may begin behind records of 12 bytes; the gap ends aligned */
-                    begin = PROF__MAX(block[0] - (uintptr_t)block[0] % 16, p);
-                    end = block[1];
-                }
-        if (begin - p > prof__arena.bound - low) {
-            low = p;
-            prof__arena.bound = begin;
-        }
-        p = (char *)(((uintptr_t)end + 15u) & ~(uintptr_t)15u);
+/* The gap is the widest range between stale blocks. Chunks begin above it: they go past those. */
+PROF__FN void prof__arena_avoid_stale(void) {
+    struct prof__arena *a = &prof__arena;
+    char *p = a->low, *stale[2];
+    for (a->bound = p; p < a->end; p = stale[1]) {
+        prof__stale_next(p, a->end, stale);
+        if (stale[0] - p <= a->bound - a->low) continue;
+        a->low = p;
+        a->bound = stale[0];
     }
-    if (prof__arena.bound == high) prof__arena.bound = prof__arena.end;
-    else if (!lean && prof__arena.bound < chunks) prof__arena.high = prof__arena.bound;
-    prof__arena.low = low;
 }
 
 /* Lists the states that no thread owns as free. */
 PROF__FN void prof__states_free(struct prof_trace *s) {
     s->pool.free_states = NULL;
     for (prof__state *t = prof__used(NULL); t; t = prof__used(t)) {
-        if (!prof__not_owned((char *)t, (char *)t + s->pool.state_size)) continue;
+        if (!prof__not_stale((char *)t, s->pool.state_size)) continue;
         if (t->segment && !t->sums.on) prof__chunk_give(t);
         if (t->promised) {
             prof__arena.promised -= prof__state_cost(t->slots);
@@ -20646,7 +20637,7 @@ PROF__FN void prof__prefault(void) {
     size_t share = (size_t)(prof__arena.high - prof__arena.low) / 8;
     char *p = prof__arena.high, *end = p - PROF__MIN(share, 8u << 20);
     for (; p - 4096 >= end; p -= 4096)
-        if (prof__not_owned(p - 4096, p)) *(volatile char *)(p - 4096) = 0;
+        if (prof__not_stale(p - 4096, 4096)) *(volatile char *)(p - 4096) = 0;
 }
 
 /* Sets what is kept when records have filled the arena: a sixteenth of it, up to an eighth for many
@@ -20709,10 +20700,10 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d, const p
     if (!threads) threads = prof__threads_kept(n, size, s->sums.each + s->pool.state_size);
     s->pool.chunk_size = prof__chunk_bytes(size, threads, n, d->mode == PROF_MODE_AGGREGATE);
     prof__arena.promised = 0;
-    prof__arena_avoid_owned(n->lean);
+    prof__arena_avoid_stale();
     for (char *p = prof__arena.base; s->pool.states < s->max_threads; p += s->pool.state_size) {
         if ((size_t)(prof__arena.low - p) < s->pool.state_size) break;
-        if (prof__not_owned(p, p + s->pool.state_size)) prof__state_make(p);
+        if (prof__not_stale(p, s->pool.state_size)) prof__state_make(p);
     }
     prof__arena.promised = PROF__FIXED_COST - 64 + prof__sites_marked() * prof__site_cost();
     prof__arena.seats = prof__arena.kept = 0;

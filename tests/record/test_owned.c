@@ -217,6 +217,33 @@ static void test_too_little_left(void) {
     CHECK(failed > 0, "there was always enough");
 }
 
+/* Where threads of all sessions before stay, their chunks amid records, a session still has most of
+   the arena. */
+static void test_owners_gather(void) {
+    static owner owners[OWNERS];
+    for (int ring = 0; ring < 2; ring++) {
+        uint64_t first = 0;
+        for (int i = 0; i < OWNERS; i++) {
+            prof_desc desc;
+            prof_stats s;
+            describe(&desc, ring ? PROF_MODE_RING : PROF_MODE_TRACE, 0, 8u << i % 3);
+            desc.keep = PROF_KEEP_RECORDS;
+            desc.memory_size = 200000;
+            start(&desc);
+            owners[i].more = 3000;
+            owner_start(owners + i);
+            for (int k = 0; k < 20000; k++) PROF_BLOCK("fill") {}
+            CHECK(prof_stop() != NULL, "a trace");
+            s = prof_get_stats(NULL);
+            if (!i) first = s.recorded;
+            CHECK(s.recorded >= first / 4 * 3, "%u zones beside %d threads, %u beside none",
+                  (unsigned)s.recorded, i, (unsigned)first);
+            prof_thread_end();
+        }
+        for (int i = 0; i < OWNERS; i++) owner_end(owners + i);
+    }
+}
+
 /* Parts of an arena with a thread of an earlier session in between have no room for the rows of all
    sites, which all of it would have. */
 #define SITE(name) PROF_BLOCK(name) {}
@@ -437,6 +464,7 @@ int main(void) {
     RUN(test_owner_begins_anywhere);
     RUN(test_owner_over_states);
     RUN(test_owner_ends);
+    RUN(test_owners_gather);
     RUN(test_too_little_left);
     RUN(test_fork);
     RUN(test_contexts_over_toggles);
