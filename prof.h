@@ -9969,11 +9969,19 @@ PROF__FN uint32_t prof__inside_users(void) {
     return prof__inside(tls->busy || tls->inside ? (uint32_t)PROF__USERS : 0);
 }
 
-/* A function in a hook or a slow path is a signal handler's, unless prof.h calls the user's. */
-PROF__FN void prof__inside_drop(const prof__tls_data *tls) {
-    if (PROF__OWN_CLOCK && tls->inside != PROF__USERS && PROF__LOAD(prof__on))
-        PROF__COUNT(prof__loose.dropped_busy);
+#if PROF__LEAVES
+/* A function begins while this thread is in a hook: did siglongjmp leave that, and the innermost
+   function with it? */
+PROF__FN bool prof__hook_left(prof__tls_data *tls, prof__entry_frame here) {
+    prof__state *t = prof__tls_state(tls);
+    const prof__frame *f;
+    if (tls->busy || tls->inside != PROF__HOOK || tls->hot == &prof__nowhere) return false;
+    return prof__functions_left(t, here) && prof__function_zones(t, 0, &f) &&
+           prof__is_left(t, f, &here);
 }
+#else
+#  define prof__hook_left(tls, here) ((void)(here), false)
+#endif
 
 /* Is this thread in a hook, or in the slow path? The two words are read as one, and so written by
    who is in neither: a CPU waits where it reads more than it has just written. */
@@ -10020,6 +10028,17 @@ PROF__FN void prof__function_begin(uintptr_t function, const void *returns, cons
     if (t && !opened) opened = prof__begin_site(site, false, here);
     if (opened) prof__origin_set(prof__origin_of(t, opened - 1), opened - 1, here);
     tls->inside = 0;
+}
+
+/* A function in a hook or a slow path: one of a signal handler, which is dropped, or of the user's
+   that prof.h calls. But it begins where siglongjmp left the hook. */
+PROF__FN void prof__function_inside(uintptr_t function, const void *returns, const void *frame,
+                                    uintptr_t stack) {
+    prof__tls_data *tls = prof__tls_get();
+    prof__entry_frame here = { returns, frame, stack, function };
+    if (prof__hook_left(tls, here)) prof__function_begin(function, returns, frame, stack);
+    else if (PROF__OWN_CLOCK && tls->inside != PROF__USERS && PROF__LOAD(prof__on))
+        PROF__COUNT(prof__loose.dropped_busy);
 }
 
 /* Ends it: first what longjmp left in it. */
@@ -10081,7 +10100,8 @@ void __cyg_profile_func_enter(void *function, void *caller) {
     prof__tls_data *tls = prof__tls_get();
     (void)caller;
     if (PROF__UNLIKELY(prof__is_inside(tls))) {
-        prof__inside_drop(tls);
+        prof__entry_frame here = PROF__ENTRY_FRAME();
+        prof__function_inside((uintptr_t)function, here.returns, here.frame, here.stack);
         return;
     }
     prof__inside_set(tls, PROF__HOOK);
