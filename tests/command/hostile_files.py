@@ -161,6 +161,16 @@ for name, change, said in (
     with sqlite3.connect(f"{folder}/{name}.rpd") as db:
         db.execute(f"UPDATE {change}")
     case(f"{name}.rpd", 1, said, None)
+if prof:                                # too slow under ASan, where nothing is bound
+    case("long.pftrace", 2, "or --any-memory", track_event((9, 3), (11, 4), (23, "a")) + packet((10, 1), (13, 1), (12, message((2, message((1, 7), (2, "n" * 1000000)))))) +
+         packet((10, 1), (11, message((9, 3), (11, 4), (10, 7)))) * 1000)
+    with open(f"{seeds}/amd.rpd", "rb") as seed, open(f"{folder}/long.rpd", "wb") as file:
+        file.write(seed.read())
+    with sqlite3.connect(f"{folder}/long.rpd") as db:
+        db.execute("UPDATE rocpd_string SET string = replace(hex(zeroblob(500000)), '0', 'n') WHERE id = 4")
+        db.executemany("INSERT INTO rocpd_op(id, gpuId, queueId, start, end, description_id, opType_id) "
+                       "VALUES (?, 1, 1, 5, 6, 4, 3)", [(100 + i,) for i in range(1000)])
+    case("long.rpd", 2, "the names of its events would have more than", None)
 columns = "Device_id,Name,Start Time(us),Duration(us),Stream ID\n0,b,5,1,2\n"
 case("none.csv", 0, "1 lines have no time", f"{columns}0,a,N/A,1,2\n".encode())
 case("time.csv", 1, "Start Time(us) of line 3 is 1e300, no number", f"{columns}0,a,1e300,1,2\n".encode())

@@ -76,6 +76,9 @@ fi
 # What a file of any format says of itself, and cannot be, is told with its field and byte.
 if command -v python3 >/dev/null; then
     try hostile_files python3 tests/command/hostile_files.py "$out/hostile" "$prof"
+    # A database is not read piece by piece: what its events take is bound all the same.
+    bound_too() { [ "$(python3 tests/command/peak.py "$prof" export -o "$out/long.pftrace" "$out/hostile/long.rpd")" -lt 130000 ]; }
+    try memory_of_a_database bound_too
 fi
 
 # A link as output is written through and stays (what else has to stay: test_prof_outputs.sh).

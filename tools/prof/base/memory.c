@@ -128,12 +128,12 @@ void memory_of_inputs(const char *path, uint64_t own, uint64_t bytes, uint64_t r
     if (inputs.grown >= A_LOOK && !memory_unbounded) look_at_memory(0);
 }
 
-void output_of_inputs(uint64_t bytes) {
-    enum { AT_LEAST = 128 << 20, TIMES = 64 };
-    uint64_t most = AT_LEAST + inputs.bytes * TIMES;
+void made_of_inputs(const char *what, uint64_t bytes, unsigned times) {
+    enum { AT_LEAST = 128 << 20 };
+    uint64_t most = AT_LEAST + inputs.bytes * times;
     if (!inputs.bytes || memory_unbounded || bytes <= most) return;
-    exit(fail(inputs.path, "its output would have more than %llu MB, too much for %llu MB of "
-              "input: take a part of it with --from and --to, or --any-memory",
+    exit(fail(inputs.path, "%s would have more than %llu MB, too much for %llu MB of input: take a "
+              "part of it with --from and --to, or --any-memory", what,
               (unsigned long long)(most / 1000000), (unsigned long long)(inputs.own / 1000000)));
 }
 

@@ -14,9 +14,10 @@ void *reallocate(void *old, size_t size);
    above 50 MB than four times as many, ends the program with what it would need. */
 void memory_of_inputs(const char *path, uint64_t own, uint64_t bytes, uint64_t read);
 extern bool memory_unbounded;                    /* set by --any-memory: not so */
-/* An output has so many bytes by now: more than 64 times the inputs as JSON and 128 MB end the
-   program. Paths of a small file may be long, and each is written whole. */
-void output_of_inputs(uint64_t bytes);
+/* What is made of the inputs has so many bytes by now: more than so many times theirs as JSON and
+   128 MB end the program. A small file may have a long name that all its events share, and paths of
+   long names, each of which is written whole. */
+void made_of_inputs(const char *what, uint64_t bytes, unsigned times);
 
 /* So many bytes more can be taken before the machine swaps, or a limit of this process (ulimit -v)
    or of its cgroup is met; INT64_MAX: nobody tells. */

@@ -140,7 +140,7 @@ static void output_put(output *out, const void *data, size_t size) {
         put_in_memory(out, data, size);
         return;
     }
-    output_of_inputs(out->written += size);
+    made_of_inputs("its output", out->written += size, 64);
     errno = 0;
     if (out->gz) {
         const char *p = data;

@@ -39,6 +39,7 @@ struct trace_source {
     trace_pairs *pairs;          /* NULL until there is a begin or an end */
     int64_t last_ns;             /* latest moment so far */
     uint64_t changed_bytes;      /* by which memory grew or shrank so far */
+    uint64_t name_bytes;         /* of the events that were made */
     interner unfinished;         /* names of begins without an end */
     event_kinds kinds;
     repairs *repairs;            /* NULL: without --repair */
@@ -113,9 +114,10 @@ static bool find_format(trace_reader *r, const char *first, size_t size) {
                         .losses = r->losses};
     desc.begin = unpack_plain(s->file.file, &desc.fd);
     if (r->format == &raw_format) s->file.as_json = raw_as_json(first);
-    input_read(&s->file.status, r->path, 0, s->file.as_json);
+    s->file.ended |= !r->format->push;           /* it reads the file by itself */
+    input_read(&s->file.status, r->path, s->file.ended ? (uint64_t)s->file.status.st_size : 0,
+               s->file.as_json);
     s->made_by = r->format->open(&desc);
-    s->file.ended |= !r->format->push;
     s->scan.amounts = true;
     return true;
 }
@@ -610,6 +612,8 @@ static bool take_made(trace_reader *r) {
     } else {
         r->event = &item->event;
         r->event->offset = s->made_count;
+        s->name_bytes += r->event->name.size;
+        made_of_inputs("the names of its events", s->name_bytes, 256);
         bound_time(r);
         good = !r->event->raw.size || chrome_again(&s->scan, r->event, r->event->raw);
         good = good && chrome_times_fit(&s->scan, r->event->ts_ns, r->event->dur_ns);
