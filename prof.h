@@ -4064,8 +4064,7 @@ PROF__EAGER bool prof__next(prof__cursor *k, prof__item *i) {
    The thread that ends the session reads the states in prof__recorder.owned. prof_dump reads those
    in pool.used, by rules of its own. */
 
-#define PROF__HAS_PLACE 0x20000000u      /* in prof_extra.has: work of a queue. Until events are in
-                                            order its self time says where its launch lies */
+#define PROF__HAS_PLACE 0x20000000u      /* in prof_extra.has: work that prof_launch told of */
 #define PROF__HAS_SHARED 0x80000000u     /* in prof_extra.has: more than one event may have it */
 #define PROF__HAS_NATIVE 0x40000000u     /* its stack is a native one */
 #define PROF__HAS_PATH 0x10000000u       /* ... is the zones around it; else the program's own */
@@ -4089,13 +4088,14 @@ typedef struct prof__memory {
 
 /* ---- what the analysis keeps beside the events ---- */
 
-/* What traces with device work or memory keep beside each event. */
+/* What traces with device work or memory keep beside each event, children included: of a host the
+   kernels that it launched, of work (prof__is_work) its launch and the launcher's next kernel. */
 typedef struct prof__side {
-    int64_t device_ns, cpu_bytes, device_bytes;   /* children included */
-    uint32_t first_kernel, last_kernel;  /* its list of kernels. Work on a device has none, but the
-                                            kernel that follows it in the list of the event that
-                                            launched it, and that event; and in cpu_bytes when, if
-                                            by prof_launch */
+    int64_t device_ns, device_bytes;
+    union {
+        struct { int64_t cpu_bytes; uint32_t first_kernel, last_kernel; } host;
+        struct { int64_t launched_ns; uint32_t next, launcher; } work;
+    } of;
 } prof__side;
 
 /* Work that was launched: see prof_launch. Its token tells where it lies. */
@@ -11688,11 +11688,12 @@ PROF__FN bool prof__events_hold(const prof_event *events, uint32_t n) {
 }
 #endif
 
-/* Sorts events, and adjusts their links. False: they were in order. scratch: 8 bytes an event; the
-   latter half has where each went. Each moves to where one has just left, so that the events of
-   threads that ran together stay together. */
-PROF__FN bool prof__events_sort(prof_event *events, uint32_t n, char *scratch, prof__after after) {
-    uint32_t *order = (uint32_t *)(void *)scratch, *index = order + n;
+/* Sorts events, and adjusts their links. side: what moves with them, or NULL. False: they were in
+   order. scratch: 8 bytes an event; the latter half has where each went. Each moves to where one
+   has just left, so that the events of threads that ran together stay together. */
+PROF__FN bool prof__events_sort(struct prof_trace *s, prof__side *side, prof__after after) {
+    prof_event *events = s->events;
+    uint32_t n = s->event_count, *order = (uint32_t *)(void *)s->scratch, *index = order + n;
     for (uint32_t i = 0; i < n; i++) order[i] = i;
     if (!prof__sort(order, index, n, after, events)) return false;
     for (uint32_t i = 0; i < n; i++) index[order[i]] = i;
@@ -11704,6 +11705,11 @@ PROF__FN bool prof__events_sort(prof_event *events, uint32_t n, char *scratch, p
         events[i] = events[from];
         events[from] = moved;
         order[i] = from;
+        if (!PROF__BARE && side) {
+            prof__side beside = side[i];
+            side[i] = side[from];
+            side[from] = beside;
+        }
     }
     return true;
 }
@@ -12506,12 +12512,10 @@ PROF__FN void prof__launches_copy(struct prof_trace *s, prof_event *to) {
             rate = clock ? prof__paired_usual(clock) : 1;
             if (rate > 0.99 && rate < 1.01) rate = 1;   /* the device counts ns: as it is */
             to->end_ns = to->start_ns + prof__span_ns(rate * (double)(l->end - l->start));
-            to->self_cpu_time_total_ns = prof__to_ns(&scale, l->at);   /* until prof__side_open */
             to->thread = l->thread;
             to->device_type = device.type;
             to->flags = PROF_EVENT_SUBMITTED;
-            to->parent = to->first_child = to->next_sibling = PROF_NONE;
-            to++;
+            s->side[to++ - s->events].of.work.launched_ns = prof__to_ns(&scale, l->at);
         }
 }
 
@@ -12522,17 +12526,17 @@ PROF__FN void prof__launches_copy(struct prof_trace *s, prof_event *to) {
    - Events go before work is linked: lists of kernels never change.
    - In the end prof__events_hold is true. */
 
-/* The next in the list of kernels that k is in; PROF_NONE: k is the last. */
-PROF__FN uint32_t prof__kernel_next(const struct prof_trace *s, uint32_t k) {
-    return s->side[k].first_kernel;
+/* Is it work on a device, which the event that launched it lists? */
+PROF__FN bool prof__is_work(const struct prof_trace *s, const prof_event *e) {
+    return s->side && !s->built && e->device_type != PROF_DEVICE_CPU;
 }
 
-/* Appends the kernels from first to last, which are joined, to a list. */
-PROF__FN void prof__kernels_add(struct prof_trace *s, prof__side *to, uint32_t first,
-                                uint32_t last) {
-    if (to->first_kernel == PROF_NONE) to->first_kernel = first;
-    else s->side[to->last_kernel].first_kernel = first;
-    to->last_kernel = last;
+/* Appends the kernels from first to last, which are joined, to the list of event i. */
+PROF__FN void prof__kernels_add(struct prof_trace *s, uint32_t i, uint32_t first, uint32_t last) {
+    prof__side *to = s->side + i;
+    if (to->of.host.first_kernel == PROF_NONE) to->of.host.first_kernel = first;
+    else s->side[to->of.host.last_kernel].of.work.next = first;
+    to->of.host.last_kernel = last;
 }
 
 PROF__FN int32_t prof__device_index(const prof_event *e) {
@@ -12545,22 +12549,22 @@ PROF__FN void prof__side_open(struct prof_trace *s, uint32_t i) {
     const prof_event *e = s->events + i;
     const prof_extra *x = e->extra;
     prof__side *side = s->side + i;
-    memset(side, 0, sizeof *side);
-    side->first_kernel = side->last_kernel = PROF_NONE;
+    side->device_ns = 0;
+    side->device_bytes = x ? x->device_memory_usage : 0;
+    if (prof__is_work(s, e)) side->of.work.next = side->of.work.launcher = PROF_NONE;
+    else side->of.host.first_kernel = side->of.host.last_kernel = PROF_NONE;
+    if (!prof__is_work(s, e)) side->of.host.cpu_bytes = x ? x->cpu_memory_usage : 0;
     if (!x) return;
     s->outside.any_sequence = s->outside.any_sequence || x->has & PROF_HAS_SEQUENCE_NR;
     s->outside.any_backward = s->outside.any_backward || x->scope == 1;
-    side->device_bytes = x->device_memory_usage;
-    side->cpu_bytes = e->device_type == PROF_DEVICE_CPU ? x->cpu_memory_usage
-                                                        : e->self_cpu_time_total_ns;
     for (uint32_t k = 0; k < x->kernel_count; k++) {
         uint32_t number = s->event_count + s->outside.kernel_count++;
         memset(s->events + number, 0, sizeof *s->events);
         s->events[number].name = x->kernels[k].name;
         s->events[number].end_ns = x->kernels[k].duration_ns;
         s->events[number].thread = (uint32_t)x->kernels[k].device;
-        s->side[number].first_kernel = PROF_NONE;
-        prof__kernels_add(s, side, number, number);
+        s->side[number].of.work.next = PROF_NONE;
+        prof__kernels_add(s, i, number, number);
     }
 }
 
@@ -12721,13 +12725,19 @@ PROF__FN void prof__link(struct prof_trace *s, char *scratch, uint32_t lanes) {
     }
 }
 
+/* The list of the kernels that event i launched: its first. */
+PROF__FN uint32_t prof__kernels_of(const struct prof_trace *s, uint32_t i) {
+    bool any = s->side && !prof__is_work(s, s->events + i);
+    return any ? s->side[i].of.host.first_kernel : PROF_NONE;
+}
+
 /* ---- duplicates: an only child of its parent's name. PyTorch: _remove_dup_nodes() ---- */
 
 /* Drops them, in a trace made of events alone. */
 PROF__FN void prof__merge_duplicates(struct prof_trace *s) {
     for (uint32_t i = 0; i < s->event_count; i++) {
         prof_event *e = s->events + i, *p;
-        const prof__side *from = s->side ? s->side + i : NULL;
+        uint32_t first = prof__kernels_of(s, i);
         if (e->parent == PROF_NONE || e->next_sibling != PROF_NONE) continue;
         p = s->events + e->parent;
         if (p->first_child != i || strcmp(p->name, e->name) != 0) continue;
@@ -12736,23 +12746,16 @@ PROF__FN void prof__merge_duplicates(struct prof_trace *s) {
         p->self_cpu_time_total_ns += e->self_cpu_time_total_ns;
         for (uint32_t c = e->first_child; c != PROF_NONE; c = s->events[c].next_sibling)
             s->events[c].parent = e->parent;
-        if (!from || from->first_kernel == PROF_NONE) continue;
-        if (p->flags & PROF_EVENT_LEGACY && s->side[e->parent].first_kernel != PROF_NONE)
+        if (first == PROF_NONE) continue;
+        if (p->flags & PROF_EVENT_LEGACY && prof__kernels_of(s, e->parent) != PROF_NONE)
             continue;                    /* a legacy kernel covers the child's */
-        prof__kernels_add(s, s->side + e->parent, from->first_kernel, from->last_kernel);
+        prof__kernels_add(s, e->parent, first, s->side[i].of.host.last_kernel);
     }
 }
 
 /* The event that launched i, which is work on a device; PROF_NONE: it is not known. */
 PROF__FN uint32_t prof__launcher_of(const struct prof_trace *s, uint32_t i) {
-    bool work = s->side && !s->built && s->events[i].device_type != PROF_DEVICE_CPU;
-    return work ? s->side[i].last_kernel : PROF_NONE;
-}
-
-/* The list of the kernels that event i launched: its first. */
-PROF__FN uint32_t prof__kernels_of(const struct prof_trace *s, uint32_t i) {
-    bool any = s->side && (s->built || s->events[i].device_type == PROF_DEVICE_CPU);
-    return any ? s->side[i].first_kernel : PROF_NONE;
+    return prof__is_work(s, s->events + i) ? s->side[i].of.work.launcher : PROF_NONE;
 }
 
 /* Removes the events that are dropped, and updates all that refers to others by number; work that
@@ -12788,15 +12791,14 @@ PROF__FN void prof__sum_up(struct prof_trace *s) {
     for (uint32_t i = s->event_count; i--;) {
         prof_event *e = s->events + i, *p = e->parent == PROF_NONE ? NULL : s->events + e->parent;
         int64_t *self = &e->self_cpu_time_total_ns, *device;
-        uint32_t k;
         if (prof__in_tree(e)) *self = PROF__PLUS(*self, prof__elapsed(e));
         if (p) p->self_cpu_time_total_ns = PROF__MINUS(p->self_cpu_time_total_ns, prof__elapsed(e));
         if (!s->side || !s->view.device_name) continue;
         device = &s->side[i].device_ns;
-        k = prof__in_tree(e) ? s->side[i].first_kernel : PROF_NONE;
         if (!prof__in_tree(e) && !(e->flags & PROF_EVENT_ASYNC))
             *device = PROF__PLUS(*device, prof__elapsed(e));
-        for (; k != PROF_NONE; k = prof__kernel_next(s, k))
+        for (uint32_t k = prof__in_tree(e) ? prof__kernels_of(s, i) : PROF_NONE; k != PROF_NONE;
+             k = s->side[k].of.work.next)
             *device = PROF__PLUS(*device, prof__kernel_at(s, k).duration_ns);
         if (p && !(p->flags & PROF_EVENT_LEGACY))
             s->side[e->parent].device_ns = PROF__PLUS(s->side[e->parent].device_ns, *device);
@@ -12932,8 +12934,8 @@ PROF__FN void prof__launched_by(struct prof_trace *s, uint32_t work, uint32_t i,
         launcher = s->events[launcher].parent;
     if (launcher == PROF_NONE) launcher = i;
     s->outside.misplaced += s->events[work].start_ns < ns;
-    s->side[work].last_kernel = launcher;
-    prof__kernels_add(s, s->side + launcher, work, work);
+    s->side[work].of.work.launcher = launcher;
+    prof__kernels_add(s, launcher, work, work);
 }
 
 /* Joins by linked_correlation_id. Of events with the same id the first counts. scratch: 8 bytes an
@@ -12963,10 +12965,9 @@ PROF__FN void prof__link_by_id(struct prof_trace *s, char *scratch) {
     }
 }
 
-/* Is this event work that prof_launch told of? Its side's cpu_bytes is when. */
+/* Is this event work that prof_launch told of? */
 PROF__FN bool prof__was_launched(const struct prof_trace *s, const prof_event *e) {
-    return s->side && !s->built && e->device_type != PROF_DEVICE_CPU &&
-           prof__has(e) & PROF__HAS_PLACE;
+    return prof__is_work(s, e) && prof__has(e) & PROF__HAS_PLACE;
 }
 
 /* Puts work that overlaps in a queue into rows of its own, while there are any left. */
@@ -12988,7 +12989,7 @@ PROF__FN void prof__launches_part(struct prof_trace *s) {
 
 PROF__FN bool prof__launch_after(const void *trace, uint32_t a, uint32_t b) {
     const struct prof_trace *s = (const struct prof_trace *)trace;
-    return s->side[a].cpu_bytes > s->side[b].cpu_bytes;
+    return s->side[a].of.work.launched_ns > s->side[b].of.work.launched_ns;
 }
 
 /* The innermost zone of a thread at ns, where *last is the last that began; *last becomes it. */
@@ -13008,7 +13009,7 @@ PROF__FN void prof__link_by_time(struct prof_trace *s, char *scratch) {
     for (uint32_t i = 0; i <= s->event_count; i++) {
         const prof_event *e = i < s->event_count ? s->events + i : NULL;
         for (; at < n; at++) {
-            int64_t ns = s->side[list[at]].cpu_bytes;
+            int64_t ns = s->side[list[at]].of.work.launched_ns;
             uint32_t zone;
             if (e && ns >= e->start_ns) break;
             zone = prof__innermost(s, last + s->events[list[at]].thread, ns);
@@ -13106,7 +13107,7 @@ PROF__FN void prof__memory_charge(struct prof_trace *s, char *scratch) {
             in_use.bytes[at] = (int64_t)((uint64_t)in_use.bytes[at] + (uint64_t)change);
         m->total = in_use.bytes[at];
         for (uint32_t z = s->side ? m->event : PROF_NONE; z != PROF_NONE; z = s->events[z].parent) {
-            int64_t *bytes = host ? &s->side[z].cpu_bytes : &s->side[z].device_bytes;
+            int64_t *bytes = host ? &s->side[z].of.host.cpu_bytes : &s->side[z].device_bytes;
             *bytes = (int64_t)((uint64_t)*bytes + (uint64_t)change);
         }
         if (!host && m->what != PROF__NOT_COUNTED && !s->view.device_name)
@@ -13239,7 +13240,7 @@ PROF__CALL prof_result prof_trace_from_events(const prof_trace_desc *desc,
         memcpy(s->threads, desc->threads, desc->thread_count * sizeof *s->threads);
         s->thread_count = (uint32_t)desc->thread_count;
     }
-    (void)prof__events_sort(s->events, s->event_count, s->scratch, prof__outside_after);
+    (void)prof__events_sort(s, NULL, prof__outside_after);
     prof__outside_tree(s, s->event_count);
     if (s->outside.any_backward) prof__set_backward_stacks(s, s->scratch);
     s->outside_count = s->event_count;
@@ -13428,7 +13429,7 @@ PROF__FN void prof__analyse_outside(struct prof_trace *s) {
     to = prof__others_copy(s, prof__details_now.made, to);
     to = prof__others_copy(s, s->outside.first, to);
     prof__launches_copy(s, to);
-    if (prof__events_sort(s->events, s->event_count, s->scratch, prof__events_after))
+    if (prof__events_sort(s, s->outside.launched ? s->side : NULL, prof__events_after))
         for (uint32_t i = 0; i < s->memory.count; i++)
             s->memory.list[i].event = prof__moved(index, s->memory.list[i].event);
     prof__outside_tree(s, s->thread_count + s->outside_count);
@@ -13484,7 +13485,7 @@ PROF__CALL size_t prof_event_kernels(const prof_trace *trace, const prof_event *
     uint32_t at;
     if (!prof__valid(trace) || !event || !trace->side) return 0;
     at = prof__kernels_of(trace, (uint32_t)(event - trace->events));
-    for (; at != PROF_NONE; at = prof__kernel_next(trace, at), n++) {
+    for (; at != PROF_NONE; at = trace->side[at].of.work.next, n++) {
         prof_kernel k = prof__kernel_at(trace, at);
         if (!k.name) k.name = "(null)";
         if (kernels && n < max) kernels[n] = k;
@@ -13538,9 +13539,8 @@ PROF__FN void prof__beside_of_event(prof__beside *b, const struct prof_trace *s,
     const prof__side *side = s->side + (e - s->events);
     memset(b, 0, sizeof *b);
     all->device_ns = side->device_ns;
-    all->cpu_bytes = side->cpu_bytes;
-    if (e->device_type != PROF_DEVICE_CPU)
-        all->cpu_bytes = e->extra ? e->extra->cpu_memory_usage : 0;
+    all->cpu_bytes = !prof__is_work(s, e) ? side->of.host.cpu_bytes
+                   : e->extra ? e->extra->cpu_memory_usage : 0;
     all->device_bytes = side->device_bytes;
     b->flops = e->extra ? e->extra->flops : 0;
     b->counted = e->extra && e->extra->counter_count;
@@ -13552,7 +13552,7 @@ PROF__FN void prof__beside_of_event(prof__beside *b, const struct prof_trace *s,
     for (uint32_t c = e->first_child; c != PROF_NONE; c = s->events[c].next_sibling) {
         side = s->side + c;
         within->device_ns = PROF__PLUS(within->device_ns, side->device_ns);
-        within->cpu_bytes = PROF__PLUS(within->cpu_bytes, side->cpu_bytes);
+        within->cpu_bytes = PROF__PLUS(within->cpu_bytes, side->of.host.cpu_bytes);
         within->device_bytes = PROF__PLUS(within->device_bytes, side->device_bytes);
         prof__counters_add(within->counters, s->events[c].extra);
     }
@@ -13700,7 +13700,7 @@ PROF__FN void prof__analyse_now(struct prof_trace *s) {
     PROF__HOST(s->instants = tree.instants);
     if (prof__others(s) || prof__wide(s)) PROF__HOST(prof__analyse_outside(s));
     else if (s->row_count > 1 || tree.instants)
-        (void)prof__events_sort(s->events, s->event_count, s->scratch, prof__events_after);
+        (void)prof__events_sort(s, NULL, prof__events_after);
     PROF__HOST(prof__moments_list(s));
     PROF__ASSERT(prof__events_hold(s->events, (uint32_t)s->event_count));
 }
@@ -16020,7 +16020,7 @@ PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e)
     const prof_event *from;
     bool launched = prof__was_launched(g->s, e);   /* else e may be no element of events */
     uint32_t i = launched ? (uint32_t)(e - g->s->events) : PROF_NONE, by, *slot;
-    int64_t at = launched ? g->s->side[i].cpu_bytes : 0;
+    int64_t at = launched ? g->s->side[i].of.work.launched_ns : 0;
     if (!type) type = e->device_type != PROF_DEVICE_CPU ? "kernel"
                     : prof__is_annotation(e) ? "user_annotation" : "cpu_op";
     prof__chrome_open(o, instant ? PROF__INSTANT_PH : "X", type, prof__chrome_name(e),
@@ -16594,7 +16594,7 @@ PROF__FN void prof__chrome_legacy(prof__out *o, const struct prof_trace *s) {
         prof__out_text(o, ", \"pid\": \"CPU functions\", \"args\": {}}");
         first = false;
         at = prof__kernels_of(s, i);
-        for (; at != PROF_NONE; at = prof__kernel_next(s, at), id++) {
+        for (; at != PROF_NONE; at = s->side[at].of.work.next, id++) {
             if (s->built || !prof__legacy_has(s->events + at)) continue;
             prof__legacy_end(o, s, e, id, true);
             prof__legacy_end(o, s, s->events + at, id, false);
