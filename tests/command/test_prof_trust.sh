@@ -44,7 +44,7 @@ try page_escapes plain_page
 # What would take more than half of its size and 60 MB: the error says how much, and how it may.
 awk 'BEGIN { print "["; for (i = 0; i < 110000; i++) printf "{\"ph\":\"B\",\"name\":\"a%d\",\"pid\":1,\"tid\":1,\"ts\":%d},\n", i, i }' >"$out/begins.json"
 says memory_bound 'MB of memory, and what has' 2 "$prof" report "$out/begins.json"
-for command in report stacks validate 'export -o any.pftrace' 'diff '"$out/begins.json"; do
+for command in report stacks validate "export -o $out/any.pftrace" 'diff '"$out/begins.json"; do
     says "memory_bound_${command%% *}" 'MB of memory, and what has' 2 "$prof" $command "$out/begins.json"
 done
 
@@ -243,7 +243,7 @@ if command -v python3 >/dev/null; then
     for command in report analyze stacks gaps memory validate; do
         sometimes "no_codes_$command" no_codes $command "$names"
     done
-    for command in report 'top --looks 1' memory validate 'decode --follow -o any.json'; do
+    for command in report 'top --looks 1' memory validate "decode --follow -o $out/any.json"; do
         sometimes "no_codes_raw_${command%% *}" no_codes $command "$out/codes.raw"
     done
     for format in csv json; do sometimes "no_codes_$format" no_codes report -f $format "$names"; done
