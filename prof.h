@@ -4093,8 +4093,9 @@ typedef struct prof__memory {
 typedef struct prof__side {
     int64_t device_ns, device_bytes;
     union {
-        struct { int64_t cpu_bytes; uint32_t first_kernel, last_kernel; } host;
-        struct { int64_t launched_ns; uint32_t next, launcher; } work;
+        struct { uint32_t first_kernel, last_kernel; int64_t cpu_bytes; } host;
+        struct { uint32_t next, launcher; int64_t launched_ns; } work;
+        struct { uint32_t next; const prof_kernel *kernel; } listed;   /* in an extra */
     } of;
 } prof__side;
 
@@ -12543,8 +12544,7 @@ PROF__FN int32_t prof__device_index(const prof_event *e) {
     return prof__has(e) & PROF_HAS_DEVICE_INDEX ? e->extra->device_index : 0;
 }
 
-/* Copies the amounts in an event's extra to its prof__side. Kernels that it lists become events
-   behind all others, which only lists refer to: an end is its duration, a thread its device. */
+/* Copies what an event's extra has to its prof__side. Kernels there have sides behind all events. */
 PROF__FN void prof__side_open(struct prof_trace *s, uint32_t i) {
     const prof_event *e = s->events + i;
     const prof_extra *x = e->extra;
@@ -12559,19 +12559,19 @@ PROF__FN void prof__side_open(struct prof_trace *s, uint32_t i) {
     s->outside.any_backward = s->outside.any_backward || x->scope == 1;
     for (uint32_t k = 0; k < x->kernel_count; k++) {
         uint32_t number = s->event_count + s->outside.kernel_count++;
-        memset(s->events + number, 0, sizeof *s->events);
-        s->events[number].name = x->kernels[k].name;
-        s->events[number].end_ns = x->kernels[k].duration_ns;
-        s->events[number].thread = (uint32_t)x->kernels[k].device;
-        s->side[number].of.work.next = PROF_NONE;
+        s->side[number].of.listed.next = PROF_NONE;
+        s->side[number].of.listed.kernel = x->kernels + k;
         prof__kernels_add(s, i, number, number);
     }
 }
 
 PROF__FN prof_kernel prof__kernel_at(const struct prof_trace *s, uint32_t k) {
-    const prof_event *e = s->events + k;
-    prof_kernel work = { e->name, prof__elapsed(e), 0 };
-    work.device = s->built ? (int32_t)e->thread : prof__device_index(e);
+    const prof_event *e = s->built ? NULL : s->events + k;
+    prof_kernel work;
+    if (!e) return *s->side[k].of.listed.kernel;
+    work.name = e->name;
+    work.duration_ns = prof__elapsed(e);
+    work.device = prof__device_index(e);
     return work;
 }
 
@@ -13161,8 +13161,8 @@ PROF__FN size_t prof__built_lay(struct prof_trace *s, char *memory, const prof_t
         if (x && x->scope == 1) own = count * prof__align(sizeof *x);   /* for their stacks */
     }
     (void)prof__pack_bytes(&k, NULL, sizeof *s, 16);
-    kernels += count;                    /* they are events, too: see prof__side_open */
-    s->events = (prof_event *)prof__pack_bytes(&k, NULL, kernels * sizeof *s->events, 16);
+    s->events = (prof_event *)prof__pack_bytes(&k, NULL, count * sizeof *s->events, 16);
+    kernels += count;                    /* see prof__side_open */
     if (wide) s->side = (prof__side *)prof__pack_bytes(&k, NULL, kernels * sizeof *s->side, 16);
     s->threads = (prof_thread_info *)prof__pack_bytes(&k, NULL, threads * sizeof *s->threads, 16);
     s->scratch = (char *)prof__pack_bytes(&k, NULL, prof__built_scratch(count, threads) + own, 16);
