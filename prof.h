@@ -4078,8 +4078,8 @@ typedef struct prof__memory {
     uint64_t address;
     int64_t bytes, total;                /* the change; in use on its device after it */
     uint32_t event, thread;              /* event: that it is charged to, or PROF_NONE */
-    uint32_t next;                       /* PROF_NONE: it is of the zone around it; then 1 + the
-                                            allocation at its address, whose free was missed */
+    uint32_t next;                       /* first PROF_NONE: charge the zone around it; then 1 + the
+                                            earlier allocation there, whose free was missed */
     prof_device device;
     uint8_t category;                    /* prof_memory_kind; in Chrome traces | MEMORY_TOLD */
     uint8_t what;
@@ -11320,7 +11320,7 @@ typedef struct prof__reader {
     uint32_t first[PROF__LEVELS + 1];    /* [depth + 1]: of such a zone: the number of the first one
                                             in it; [0]: of the thread's first */
     uint64_t first_start[PROF__LEVELS];  /* of such a zone: when the first zone in it began */
-    uint64_t after[PROF__LEVELS];        /* and when the zone before it ended: it begins later */
+    uint64_t after[PROF__LEVELS];        /* and the earliest time at which it can begin */
     prof__cursor k;
     uint64_t back;                       /* ticks by which the clock went back between zones */
     uint64_t most;                       /* hosted: an end behind it is of a damaged record */
@@ -11588,9 +11588,9 @@ PROF__FN void prof__event_moved(prof_event *e, const uint32_t *index) {
     e->next_sibling = prof__moved(index, e->next_sibling);
 }
 
-/* A zone's index in pre-order is known when it closes: its index in post-order, less the number of
-   its descendants, plus its depth; from is its index without them. Whether one follows it in the
-   zone around it, and where, is known at the next close: unless that is the zone around it. */
+/* When a zone closes, its index in pre-order is its index in post-order, less its descendants, plus
+   its depth; from is that without the depth. Whether a sibling follows, and where, the next close
+   tells, unless it is the parent's. */
 PROF__EAGER void prof__tree_add(void *tree, const prof__close *c) {
     prof__tree *t = (prof__tree *)tree;
     prof_event *e, *last = t->made;
@@ -12544,7 +12544,7 @@ PROF__FN int32_t prof__device_index(const prof_event *e) {
     return prof__has(e) & PROF_HAS_DEVICE_INDEX ? e->extra->device_index : 0;
 }
 
-/* Copies what an event's extra has to its prof__side. Kernels there have sides behind all events. */
+/* Opens an event's prof__side. Kernels that its extra lists have sides behind all others. */
 PROF__FN void prof__side_open(struct prof_trace *s, uint32_t i) {
     const prof_event *e = s->events + i;
     const prof_extra *x = e->extra;
