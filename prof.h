@@ -4378,6 +4378,7 @@ typedef struct prof__state_details {
     prof__record *end;                   /* one past its last attribute, */
     prof__frame *top;                    /* and top then */
     bool wide, narrow;                   /* details have room, have none; neither: not asked yet */
+    bool row;                            /* there is room for its zone's row of averages */
 } prof__state_details;
 
 /* @COUNTERS */
@@ -8685,10 +8686,16 @@ PROF__FN void prof__field_set(prof_extra *x, uint32_t field, const void *value) 
 #define PROF__SLOTS_MOST 250             /* of a record; a byte counts them */
 #define PROF__TEXT_MOST (8 * PROF__SLOTS_MOST)
 
-/* The least slots of a zone's first attribute. The room for analysis that comes with them then
-   holds a prof_extra, a row of averages, and what each slot's 8 bytes become: 40 bytes at most. */
+/* So many slots come with room for these bytes in the analysis, beside what each slot's 8 bytes
+   become: 40 at most. A zone's first attribute takes a prof_extra, its first that may tell rows of
+   averages apart such a row. */
+#define PROF__SLOTS_FOR(bytes) ((bytes) / (PROF__SLOT_COST + PROF__WIDE_COST - 40) + 1)
 #define PROF__EXTRA_SLOTS \
-    ((sizeof(prof_extra) + PROF__GROUP_COST) / (PROF__SLOT_COST + PROF__WIDE_COST - 40) + 1)
+    (PROF__SLOTS_FOR(sizeof(prof_extra)) + PROF__SLOTS_FOR(PROF__GROUP_COST))
+
+PROF__FN bool prof__tells_rows(uint32_t type) {
+    return type != PROF__ARGUMENT && type != PROF__FLOPS && type != PROF__COUNTED;
+}
 
 /* A record that is being written, in the slow path. */
 typedef struct prof__long {
@@ -8824,12 +8831,16 @@ PROF__FN bool prof__attribute_open(prof__long *l, uint32_t slots, uint32_t wants
     return false;
 }
 
-/* Publishes an attribute. A zone's first is padded to PROF__EXTRA_SLOTS. */
+/* Publishes an attribute, padded to what it takes in the analysis. */
 PROF__FN void prof__attribute_close(prof__long *l, uint32_t type, uint32_t count, size_t bytes) {
     prof__state *t = l->t;
     prof__frame *f = l->frame;
-    if (!t->streams && (t->details.end != l->begin || t->details.top != f + 1))
-        while ((size_t)(l->at - l->begin) < PROF__EXTRA_SLOTS) prof__long_put(l, 0);
+    bool first = t->details.end != l->begin || t->details.top != f + 1;
+    size_t least = first ? PROF__SLOTS_FOR(sizeof(prof_extra)) : 0;
+    bool row = prof__tells_rows(type) && (first || !t->details.row);
+    if (row) least += PROF__SLOTS_FOR(PROF__GROUP_COST);
+    t->details.row = row || (t->details.row && !first);
+    while (!t->streams && (size_t)(l->at - l->begin) < least) prof__long_put(l, 0);
     t->details.end = l->at;
     t->details.top = f + 1;
     prof__long_close(l, PROF__ATTRIBUTE,
@@ -10884,6 +10895,7 @@ typedef struct prof__pending {
     prof__late *memory;                  /* its last change of memory; NULL: none */
     uint32_t arguments, argument_bytes;
     bool any, annotation;                /* any: an attribute came */
+    bool row;                            /* one that may give the zone a row of averages */
     bool in_module;                      /* the zone began in `module`, which has been popped; */
     prof_extra *module;                  /* else it is in the innermost module */
 } prof__pending;
@@ -10905,7 +10917,7 @@ typedef struct prof__details {
     prof__pending open[PROF__LEVELS];
     prof__module modules[PROF__MODULES];
     prof_extra unnamed;                  /* of "[memory]" events */
-    uint32_t extras;                     /* rows of averages that they may make */
+    uint32_t rows;                       /* of averages that they may make */
     uint32_t memory_count, made_count;
     struct prof__submitted *made, **made_end;   /* what is no zone, and what only passes through: */
     struct prof__noted *noted, **noted_end;
@@ -11044,8 +11056,8 @@ PROF__FN prof__pending *prof__read_pending(prof__details *d, uint32_t depth) {
         z->arguments = z->argument_bytes = 0;
         z->annotation = false;
         z->any = true;
+        z->row = false;
         z->extra = (prof_extra *)prof__details_take(d, sizeof *z->extra);
-        d->extras++;
     }
     d->deepest = PROF__MAX(d->deepest, depth + 1);
     return z;
@@ -11151,6 +11163,8 @@ PROF__FN void prof__read_attribute(prof__details *d, const prof__record *c,
         depth >= d->max_depth) return;
     z = prof__read_pending(d, depth);
     x = z->extra;
+    d->rows += !z->row && prof__tells_rows(type);
+    z->row |= prof__tells_rows(type);
     switch (type) {
     case PROF__ARGUMENT: prof__read_argument(z, &p, bytes); break;
     case PROF__ANNOTATION: z->annotation = true; break;
@@ -11260,7 +11274,7 @@ PROF__FN void prof__details_open(struct prof_trace *s, size_t *room) {
 PROF__FN void prof__details_close(struct prof_trace *s) {
     prof__details *d = &prof__details_now;
     s->detail_bytes = d->used;
-    s->detail_rows = d->extras + (d->made_count ? 2 : 0);
+    s->detail_rows = d->rows + (d->made_count ? 2 : 0);
     s->memory.count = d->memory_count + s->outside.late_memory;
     s->made_count = d->made_count;
     if (s->read == PROF__READ_NOTHING) s->read = PROF__READ_RECORDS;
@@ -13432,7 +13446,7 @@ PROF__FN void prof__analyse_outside(struct prof_trace *s) {
     if (prof__events_sort(s, s->outside.launched ? s->side : NULL, prof__events_after))
         for (uint32_t i = 0; i < s->memory.count; i++)
             s->memory.list[i].event = prof__moved(index, s->memory.list[i].event);
-    prof__outside_tree(s, s->thread_count + s->outside_count);
+    prof__outside_tree(s, s->thread_count + s->outside_count + s->detail_rows);
     prof__stacks_set(s);
     if (s->outside.any_backward) prof__set_backward_stacks(s, s->scratch);
 }
@@ -13648,6 +13662,7 @@ PROF__FN bool prof__analysis_open(struct prof_trace *s, bool all) {
     size_t n = s->event_count, left;
     char *p = prof__beside_lay(s, (char *)(void *)(s->events + n));
     n *= PROF__SLOT_COST + s->beside - sizeof(prof_event) - (prof__wide(s) ? sizeof *s->side : 0);
+    PROF__HOST(n += s->detail_rows * PROF__LANE_COST);   /* each may be of a node of its own */
     if (PROF__BARE) n += prof__sites_of(s) * prof__site_cost();
     else if (prof__lean(s) && n) n += prof__sites_of(s) * prof__site_cost() + 4096;
     left = p <= prof__scratch_end(s) ? (size_t)(prof__scratch_end(s) - p) : 0;

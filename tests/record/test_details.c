@@ -151,6 +151,66 @@ static void test_detail_nodes_and_stacks(void) {
 
 /* A program's own stacks: frames that the stack of the zone around has, from the outermost on, do
    not stand twice in folded stacks; a backward op's stack is of its forward op's kind. */
+/* An argument takes no row of averages: a full arena has more zones with arguments than with
+   nodes. */
+static void test_detail_arguments_fill(void) {
+    static char memory[1000000];
+    size_t with[2] = { 0, 0 }, count;
+    for (int nodes = 0; nodes < 2; nodes++) {
+        prof_desc desc = test_desc();
+        const prof_event *events;
+        desc.memory = memory;
+        desc.memory_size = sizeof memory;
+        EQUAL(prof_start(&desc), PROF_OK);
+        for (int i = 0; i < 5000; i++) {
+            prof_extra node;
+            memset(&node, 0, sizeof node);
+            node.has = PROF_HAS_NODE_ID;
+            PROF_BLOCK("zone") {
+                if (nodes) prof_set(&node);
+                else prof_set_arg_int("number", i);
+            }
+        }
+        events = prof_events(prof_stop(), NULL, 0, &count);
+        for (size_t i = 0; events && i < count; i++) with[nodes] += events[i].extra != NULL;
+        CHECK(with[nodes] && with[nodes] + 1 >= count, "%zu of %zu", with[nodes], count);
+    }
+    CHECK(with[0] > with[1] / 5 * 6, "%zu with arguments, %zu with nodes", with[0], with[1]);
+}
+
+/* Each zone is of a node of its own, of more nodes than there are threads. */
+static void test_detail_many_nodes(void) {
+    static prof_average rows[400];
+    prof_desc desc = everything();
+    prof_trace *trace;
+    const prof_event *events;
+    size_t count, own = 0;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 300; i++) {
+        prof_extra node;
+        memset(&node, 0, sizeof node);
+        node.node_id = i;
+        node.has = PROF_HAS_NODE_ID;
+        PROF_BLOCK("outer") {
+            prof_set(&node);
+            test_time.tick += 1000;
+            PROF_BLOCK("inner") {
+                prof_set(&node);
+                test_time.tick += 1000;
+            }
+            test_time.tick += 1000;
+        }
+    }
+    trace = prof_stop();
+    events = prof_events(trace, NULL, 0, &count);
+    EQUAL(count, 600);
+    for (size_t i = 1; events && i < count; i++)
+        own += events[i].parent == i - 1 &&
+               events[i].extra->node_id == events[i - 1].extra->node_id;
+    EQUAL(own, 300);
+    EQUAL(prof_key_averages(trace, NULL, rows, 400), 600);
+}
+
 static void test_detail_own_stacks(void) {
     static const char *const lists[][3] = { { "f", "g", "main" }, { "h", "g", "main" },
                                             { "main" } };
@@ -683,6 +743,8 @@ int main(void) {
     RUN(test_detail_backward_stacks);
     RUN(test_detail_backward_random);
     RUN(test_detail_stacks);
+    RUN(test_detail_arguments_fill);
+    RUN(test_detail_many_nodes);
     RUN(test_detail_small_arenas);
     RUN(test_detail_windows);
     return test_end();
