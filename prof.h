@@ -1612,7 +1612,8 @@ typedef struct prof__hot {
 /* What each thread has in TLS: its way to its state. skipped: begins dropped while it had no state,
    in the generation skipped_in; stale: zones that were open when it gave its last state back; busy:
    0, or 1 in the slow path plus the begins without a token that signal handlers tried meanwhile;
-   inside: PROF__HOOK in a hook of an instrumented function, PROF__USERS in what prof.h calls. */
+   inside: PROF__HOOK in a hook of an instrumented function, PROF__USERS in a function
+   of the user's that prof.h calls. */
 typedef struct prof__tls_data {
     uint32_t generation, skipped, inside, busy;
     prof__hot *hot;

@@ -105,8 +105,8 @@ public() { grep -oE '^ *PROF_API [^(]*\bprof_[a-z0-9_]+\(' prof.h | grep -oE 'pr
 lengths=$(functions | sort -n)
 at_most "lines of the longest of $(echo "$lengths" | wc -l) functions, ${lengths##* }" \
     "$(echo "$lengths" | tail -n 1 | cut -d ' ' -f 1)" 60
-at_most 'lines of prof.h' "$(wc -l <prof.h)" 22220
-at_most 'bytes of prof.h' "$(wc -c <prof.h)" 996322
+at_most 'lines of prof.h' "$(wc -l <prof.h)" 22221
+at_most 'bytes of prof.h' "$(wc -c <prof.h)" 996350
 at_most 'lines of prof_cuda.h' "$(wc -l <prof_cuda.h)" 2335
 at_most 'public functions of prof.h' "$(public | wc -l)" 100
 at_most '#if of prof.h on PROF__BARE' "$(grep -cE '^ *# *(el)?if.*PROF__BARE' prof.h)" 24
